@@ -8,12 +8,12 @@
 
 #include "analyse/answers.hpp"
 #include "analyse/groups.hpp"
+#include "measure/doctor.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
 namespace {
 
-constexpr std::array kGoals{std::pair(Goal::kLatency, "latency"), std::pair(Goal::kThroughput, "throughput"),
 // Says from when an answer is, if what it names cannot be tried any more.
 void add_gone_words(Analysis& analysis, const Dataset& data) {
   const std::map<const Record*, std::string> gone = gone_words(data);
@@ -28,6 +28,7 @@ void add_gone_words(Analysis& analysis, const Dataset& data) {
     if (!choice.rows.empty()) add(choice.words, choice.rows.front());
 }
 
+constexpr std::array kGoals{std::pair(Goal::kLatency, "latency"), std::pair(Goal::kThroughput, "throughput"),
                             std::pair(Goal::kMemory, "memory"), std::pair(Goal::kEfficiency, "efficiency")};
 
 }  // namespace
@@ -59,8 +60,8 @@ Analysis analyse(const Dataset& data, Goal goal) {
   analysis.since_a_week = changes_of(data, kWeek);
   analysis.since_a_month = changes_of(data, kMonth);
   analysis.choices = choices_of(machines, data, goal);
-  analysis.opportunities = opportunities_of(machines, data);
   add_gone_words(analysis, data);
+  analysis.opportunities = opportunities_of(machines, data);
   if (analysis.opportunities.empty())
     analysis.no_opportunity =
         std::ranges::any_of(data.cells, &Record::ranked)
@@ -80,13 +81,34 @@ std::string targets_words(const Best& best) {
   return target_key(*best.row) + (open ? " or " + target_key(*best.runner_up) : "");
 }
 
+namespace {
+
+std::optional<MachineScore> score_of(const RunFacts& run) {
+  if (!run.environment.is_object()) return std::nullopt;
+  const auto doctor = run.environment.find("doctor");
+  return doctor == run.environment.end() ? std::nullopt : machine_score_of(*doctor);
+}
+
+}  // namespace
+
 std::optional<MachineScore> machine_score(const Dataset& data) {
   if (data.cells.empty()) return std::nullopt;
   const Record& newest = *std::ranges::max_element(data.cells, {}, &Record::timestamp);
   const auto run = std::ranges::find(data.runs, newest.run_id, &RunFacts::run_id);
-  if (run == data.runs.end() || !run->environment.is_object()) return std::nullopt;
-  const auto doctor = run->environment.find("doctor");
-  return doctor == run->environment.end() ? std::nullopt : machine_score_of(*doctor);
+  return run == data.runs.end() ? std::nullopt : score_of(*run);
+}
+
+Disturbances::Disturbances(const Dataset& data) {
+  for (const RunFacts& run : data.runs) {
+    const std::optional<MachineScore> machine = score_of(run);
+    of_runs_.push_back(machine && machine->score <= kUnreliableScore ? "score " + score_text(*machine) : "");
+  }
+}
+
+std::string Disturbances::words(const HistoryPoint& point) const {
+  std::string words = point.run < of_runs_.size() ? of_runs_[point.run] : "";
+  if (point.noisy) words += words.empty() ? "noisy" : ", noisy";
+  return words;
 }
 
 }  // namespace assay

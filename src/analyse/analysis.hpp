@@ -16,6 +16,7 @@
 namespace assay {
 
 struct Dataset;
+struct HistoryPoint;
 
 /// The answers that terminal, reports, charts and dashboard print: computed once, so that all say the same.
 ///
@@ -179,6 +180,18 @@ struct Analysis {
 
 /// How quiet the machine was before the run of the newest cell; absent if nobody looked.
 [[nodiscard]] std::optional<MachineScore> machine_score(const Dataset& data);
+
+/// What disturbed results of a history. Lifetime: of the dataset, which it refers to.
+class Disturbances {
+ public:
+  explicit Disturbances(const Dataset& data);
+  /// "score 38 of 100 (load, spin_test)", if that was the score of the machine before its run and timings are not
+  /// reliable then (kUnreliableScore or less); "noisy", if other activity disturbed the result itself; both; else "".
+  [[nodiscard]] std::string words(const HistoryPoint& point) const;
+
+ private:
+  std::vector<std::string> of_runs_;
+};
 
 /// The same lines for the rows of one run, as the terminal prints them. `rows` outlive the result.
 [[nodiscard]] std::vector<ModelLine> model_lines(std::span<const Record> rows);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chart/chart.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
 #include "store/dataset.hpp"
@@ -22,6 +25,8 @@ constexpr std::string_view kNoTimes =
 constexpr std::string_view kNoSingleTimes =
     "the times of single inferences are in a database, not in files: name it with --db-path; `assay db rebuild` reads "
     "them from the bundles again";
+constexpr std::string_view kNoMemory =
+    "no peak memory is stored for this selection: `assay run --models-set small` measures that of five models";
 constexpr KindEntry kKinds[] = {
     KindEntry{Kind::kHardwareComparison, "hardware_comparison", hardware_comparison,
               "Which hardware is fastest for each model?", kNoTimes},
@@ -32,7 +37,8 @@ constexpr KindEntry kKinds[] = {
     KindEntry{
         Kind::kRelativeSpeedup, "relative_speedup", relative_speedup, "How much faster than the CPU?",
         "no cell was measured on the CPU and on another target: `assay run --hardware all` measures on all hardware"},
-    KindEntry{Kind::kMemoryUsage, "memory_usage", memory_usage, "How much memory does each runtime need?", kNoTimes},
+    KindEntry{Kind::kMemoryUsage, "memory_usage", memory_usage, "How much memory does each runtime need?", kNoMemory,
+              true},
     KindEntry{Kind::kArchitecturePerformanceMatrix, "architecture_performance_matrix", architecture_performance_matrix,
               "Which hardware for which architecture?", kNoTimes},
     KindEntry{Kind::kCategoryComparison, "category_comparison", category_comparison,
@@ -43,15 +49,17 @@ constexpr KindEntry kKinds[] = {
               "no measured peak of this machine is stored, to which rates could be compared: `assay doctor --peak` "
               "measures it"},
     KindEntry{Kind::kMemoryScaling, "memory_scaling", memory_scaling,
-              "How does memory grow with the size of the model and the batch?", kNoTimes},
+              "How does memory grow with the size of the model and the batch?", kNoMemory, true},
     KindEntry{Kind::kOptimizationOpportunities, "optimization_opportunities", optimization_opportunities,
               "What would help most?", kNoTimes},
     KindEntry{Kind::kLatencyVsBatchSize, "latency_vs_batch_size", latency_vs_batch_size,
               "Latency against the batch size", kNoTimes},
     KindEntry{Kind::kThroughputVsBatchSize, "throughput_vs_batch_size", throughput_vs_batch_size,
-              "Throughput against the batch size", kNoTimes},
+              "Throughput against the batch size",
+              "no throughput is stored for this selection: `assay run --models-set small` measures that of five models",
+              true},
     KindEntry{Kind::kMemoryUsageVsBatchSize, "memory_usage_vs_batch_size", memory_usage_vs_batch_size,
-              "Memory against the batch size", kNoTimes},
+              "Memory against the batch size", kNoMemory, true},
     KindEntry{Kind::kArchitectureComparison, "architecture_comparison", architecture_comparison,
               "How fast is each architecture?", kNoTimes},
     KindEntry{Kind::kLatencyDistribution, "latency_distribution", latency_distribution,
@@ -71,13 +79,34 @@ constexpr KindEntry kKinds[] = {
               "no cell has times of loading and warm-up: `assay run --models-set small` measures five models"},
     KindEntry{
         Kind::kMachineNoise, "machine_noise", machine_noise, "How quiet were the machines before each run?",
-        "no run has a score of its machine: `assay run` writes one into its file of results, which --json-path names"},
+        "no run of this selection has a score of its machine: `assay run` and `assay suite` examine the machine before "
+        "they measure, and store the score; `bench` and `verify` do not"},
 };
 
 const KindEntry& entry_of(Kind kind) {
   for (const KindEntry& entry : kKinds)
     if (entry.kind == kind) return entry;
   return kKinds[0];
+}
+
+// If there are such values in the results, but not all that the picture needs.
+std::optional<std::string> also_missing(Kind kind, const Dataset& data) {
+  if (kind == Kind::kMemoryScaling &&
+      std::ranges::any_of(data.cells, [](const Record& row) { return row.memory_mb.has_value(); }))
+    return "no result with a peak of memory says how many parameters its model has: `assay run --models-set small` "
+           "counts and measures five models";
+  if (kind != Kind::kHistory) return std::nullopt;
+  std::map<std::uint32_t, std::size_t> results;
+  for (const HistoryPoint& point : data.history)
+    if (++results[point.series] > 1)
+      return "no cell with several results has a median: a further run (`assay run`) into the same database measures "
+             "it";
+  return std::nullopt;
+}
+
+std::string missing_words(const KindEntry& entry, const Dataset& data) {
+  if (entry.of_results && data.cells.empty()) return std::string(kNoTimes);
+  return also_missing(entry.kind, data).value_or(std::string(entry.missing));
 }
 
 }  // namespace
@@ -111,8 +140,7 @@ std::vector<Chart> ChartMaker::make(Kind kind) const {
     Chart chart;
     chart.title = entry.question;
     chart.option = nullptr;
-    const bool without_results = source_->input.data->cells.empty();
-    chart.notes = {std::string(entry.of_results && without_results ? kNoTimes : entry.missing)};
+    chart.notes = {missing_words(entry, *source_->input.data)};
     charts.push_back(std::move(chart));
   }
   for (std::size_t page = 0; page < charts.size(); ++page)

@@ -202,6 +202,7 @@ std::vector<Chart> hardware_comparison(const Source& source) {
 }
 
 std::vector<Chart> memory_usage(const Source& source) {
+  if (std::ranges::none_of(source.cells.rows, [](const Record& row) { return row.memory_mb.has_value(); })) return {};
   const std::vector<BarPanel> panels{{"", "MB, lower is better", "linear"}};
   std::vector<Chart> charts = by_model(
       source, "memory_usage", "How much memory does each runtime need?", &Typical::memory, panels,

@@ -17,6 +17,7 @@
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
+#include "measure/doctor.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::chart {
@@ -37,8 +38,8 @@ std::string changes_words(std::span<const Change> changes, std::span<const Recor
   constexpr ChangeWords kChanges[] = {
       {Change::What::kNewlyWrong, "computes wrong numbers now", "compute wrong numbers now"},
       {Change::What::kNewlyFailed, "does not run now", "do not run now"},
-      {Change::What::kFixed, "runs again", "run again"},
       {Change::What::kGone, "cannot be tried any more", "cannot be tried any more"},
+      {Change::What::kFixed, "runs again", "run again"},
       {Change::What::kMoved, "moved beyond the spread of its earlier runs, not confirmed",
        "moved beyond the spread of their earlier runs, not confirmed"}};
   std::vector<std::string> found;
@@ -57,6 +58,32 @@ std::string changes_words(std::span<const Change> changes, std::span<const Recor
     if (count > 1) found.push_back(fmt::format("{} of {} cells {}", count, cells.size(), kind.several));
   }
   return join(found, "; ");
+}
+
+// Consecutive results that the same disturbed.
+struct Incident {
+  double from = 0, to = 0;
+  std::string words;
+};
+std::vector<Incident> incidents_of(std::span<const HistoryPoint* const> points, const Disturbances& disturbances) {
+  std::vector<Incident> incidents;
+  std::string before;
+  for (const HistoryPoint* point : points) {
+    std::string words = disturbances.words(*point);
+    if (!words.empty() && words == before)
+      incidents.back().to = point->time_s;
+    else if (!words.empty())
+      incidents.push_back({point->time_s, point->time_s, words});
+    before = std::move(words);
+  }
+  return incidents;
+}
+
+std::string incident_note() {
+  return fmt::format(
+      "Shaded: the machine was disturbed; its score before the run (`assay doctor`) was {} of 100 or less, or other "
+      "activity disturbed the result.",
+      kUnreliableScore);
 }
 
 }  // namespace
@@ -121,17 +148,18 @@ std::vector<Chart> history(const Source& source) {
       "Band: 95 % interval of the median. Times of different runs are shown, but never claimed different. Dotted "
       "lines: "
       "the version of the runtime or of assay changed. Hollow: no interval over launches.");
-  if (source.input.series.empty())
-    frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   Table table{{{"cell", "cell", ""},
                {"time", "time", ""},
                {"p50_ms", "median", "ms", Better::kLower},
                {"low", "95 % from", "ms"},
                {"high", "to", "ms"},
                {"status", "status", ""},
-               {"version", "version", ""}},
+               {"version", "version", ""},
+               {"disturbed_by", "disturbed by", ""}},
               {}};
   std::vector<Row> rows;
+  const Disturbances disturbances(data);
+  bool disturbed = false;
   const std::size_t columns = lines.size() == 1 ? 1 : 2;
   constexpr double kGap = 78, kLeft = 60;
   const double height = columns == 1 ? 260 : 150;
@@ -169,9 +197,23 @@ std::vector<Chart> history(const Source& source) {
         version = point->version;
       }
       table.rows.push_back({row.group, utc_words(point->time_s), value_of(row.value), value_of(row.low),
-                            value_of(row.high), std::string(to_string(point->status)), version_text});
+                            value_of(row.high), std::string(to_string(point->status)), version_text,
+                            disturbances.words(*point)});
+    }
+    for (Incident& incident : incidents_of(lines[i].points, disturbances)) {
+      Row row;
+      row.panel = static_cast<int>(i);
+      row.series = "incidents";
+      row.low = incident.from;
+      row.high = incident.to;
+      row.text = std::move(incident.words);
+      rows.push_back(std::move(row));
+      disturbed = true;
     }
   }
+  if (disturbed) frame.notes.push_back(incident_note());
+  if (source.input.series.empty())
+    frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   for (std::string& note : legend_notes(rows, "")) frame.notes.push_back(std::move(note));
   Picture picture(frame);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -185,12 +227,15 @@ std::vector<Chart> history(const Source& source) {
                 number_axis("", {"value", "low", "high"}, {number}, "auto")};
     panel.x["splitLine"]["show"] = false;
     panel.y["$range"]["unit"] = "ms";
+    panel.y["$range"]["series"] = "points";
     picture.add(panel);
   }
   for (Row& row : rows) picture.add(std::move(row));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto number = static_cast<int>(i);
     const Look look = look_of(*lines[i].cell);
+    picture.draw(number, "incidents", "incident", "point",
+                 {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}});
     picture.draw(number, "versions", "event", "point",
                  {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}});
     picture.draw(number, "points", "band", "point", {{"colour", {{"$colour", look.colour}}}});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 namespace assay::chart {
 namespace {
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -159,6 +161,63 @@ TEST(Charts, WithoutResultsNoneIsSaidToLackOnlyFurtherOnes) {
   for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime})
     EXPECT_THAT(missing(kind, results), ElementsAre(HasSubstr("in a database, not in files"))) << name_of(kind);
   EXPECT_THAT(missing(Kind::kHistory, results), ElementsAre(HasSubstr("each cell has one result")));
+}
+
+TEST(Charts, NameWhatTheResultsLackAndTheCommandThatMeasuresIt) {
+  Dataset data = data_of({laboratory_cell("bert", "cpu", 8)});
+  Record& row = data.cells.front();
+  row.memory_mb = row.throughput_ips = std::nullopt;
+  const auto missing = [&](Kind kind) { return make_charts(kind, {.data = &data}).front().notes; };
+  for (const Kind kind : {Kind::kMemoryUsage, Kind::kMemoryScaling, Kind::kMemoryUsageVsBatchSize})
+    EXPECT_THAT(missing(kind), ElementsAre(AllOf(HasSubstr("no peak memory is stored"), HasSubstr("`assay run "))))
+        << name_of(kind);
+  EXPECT_THAT(missing(Kind::kThroughputVsBatchSize), ElementsAre(HasSubstr("no throughput is stored")));
+  row.memory_mb = 100;
+  EXPECT_THAT(missing(Kind::kMemoryScaling), ElementsAre(HasSubstr("how many parameters its model has")));
+  EXPECT_THAT(missing(Kind::kMachineNoise),
+              ElementsAre(AllOf(HasSubstr("`assay run` and `assay suite` examine the machine"),
+                                HasSubstr("`bench` and `verify` do not"))));
+  data.series = {row.series_key};
+  data.history.resize(2);
+  EXPECT_THAT(missing(Kind::kHistory), ElementsAre(HasSubstr("no cell with several results has a median")));
+}
+
+TEST(History, RunsOnADisturbedMachineAreBandsWithTheReason) {
+  Dataset data = data_of({laboratory_cell("bert", "cpu", 8)});
+  data.series = {data.cells.front().series_key};
+  data.versions = {"onnxruntime 1.31.1, assay 0.1.0"};
+  for (const int score : {90, 38, 41}) {
+    RunFacts run;
+    run.score = score;
+    run.environment["doctor"] = {
+        {"score", score}, {"findings", {{{"item", "load"}, {"verdict", "bad"}}, {{"item", "smt"}, {"verdict", "ok"}}}}};
+    data.runs.push_back(run);
+  }
+  for (const std::uint32_t run : {0, 1, 1, 2, 2}) {
+    HistoryPoint point;
+    point.time_s = 100.0 * static_cast<double>(data.history.size());
+    point.run = run;
+    point.status = CellStatus::kCompleted;
+    point.verification = Verification::kVerified;
+    point.p50_ms = 8;
+    data.history.push_back(point);
+  }
+  data.history.back().noisy = true;
+  const Chart chart = make_charts(Kind::kHistory, {.data = &data}).front();
+  std::vector<std::tuple<double, double, std::string>> bands;
+  for (const Json& row : chart.option["dataset"]["source"])
+    if (row[2] == "incidents")
+      bands.emplace_back(row[5].get<double>(), row[6].get<double>(), row[9].get<std::string>());
+  EXPECT_THAT(bands, ElementsAre(std::tuple(100, 200, "score 38 of 100 (load)"), std::tuple(400, 400, "noisy")));
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("Shaded: the machine was disturbed; its score before the run")));
+  const Json table = rows_json(chart.table);
+  EXPECT_EQ(table[1]["disturbed_by"], "score 38 of 100 (load)");
+  EXPECT_EQ(table[3]["disturbed_by"], "");
+  Dataset quiet = data;
+  quiet.runs.clear();
+  quiet.history.back().noisy = false;
+  EXPECT_THAT(make_charts(Kind::kHistory, {.data = &quiet}).front().notes,
+              ::testing::Not(Contains(HasSubstr("Shaded"))));
 }
 
 TEST(MachineNoise, IsTheScoreBeforeEachRunOfAMachine) {

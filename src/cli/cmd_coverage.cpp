@@ -56,11 +56,12 @@ struct CoverageOptions {
   }
 };
 
-// Which cells are wanted, and how many were left out; of those that were, the models of cells without any result.
+// Which cells are wanted, and how many were left out; of those that were, the models of cells without any result, and
+// of those that failed.
 struct Choice {
   suite::Covered covered;
-  std::size_t wanted = 0, left_out = 0, without_result = 0;
-  std::set<std::string> models_without_result;
+  std::size_t wanted = 0, left_out = 0, without_result = 0, failed = 0;
+  std::set<std::string> models_without_result, models_failed;
 };
 
 Result<SessionRequest> coverage_request(const CoverageOptions& options, const Context& context) {
@@ -87,7 +88,10 @@ Result<std::shared_ptr<Choice>> choose(const CoverageOptions& options, SessionRe
   request.wanted = [choice, update = options.update](const Record& row) {
     const bool wanted = choice->covered.has(row) == update;
     ++(wanted ? choice->wanted : choice->left_out);
-    if (update && !choice->covered.has_any(row)) {
+    if (!wanted && choice->covered.has_failed(row)) {
+      ++choice->failed;
+      choice->models_failed.insert(row.model);
+    } else if (update && !choice->covered.has_any(row)) {
       ++choice->without_result;
       choice->models_without_result.insert(row.model);
     }
@@ -104,26 +108,40 @@ std::string some_of(const std::set<std::string>& names) {
                                 : fmt::format("{} and {} others", join(shown, ", "), names.size() - kShown);
 }
 
+// What failed is left to those who know why: a crash or a timeout would come again with every call.
+std::string failed_words(const Choice& choice) {
+  if (choice.failed == 0) return {};
+  const std::vector<std::string> models(choice.models_failed.begin(), choice.models_failed.end());
+  return fmt::format(
+      "; failed with this version of their engine and of assay: {} ({}), which `assay coverage --model {}` with the "
+      "same "
+      "options measures again",
+      choice.failed, some_of(choice.models_failed), join(models, " "));
+}
+
 std::string left_out_words(const CoverageOptions& options, const Choice& choice) {
   const std::size_t all = choice.wanted + choice.left_out;
   if (!options.update)
     return fmt::format("--incremental-benchmarks: {} of {} cells have a result with this version of their engine",
-                       choice.left_out, all);
+                       choice.left_out - choice.failed, all) +
+           failed_words(choice);
   std::string old = fmt::format("--update-benchmarks: {} of {} cells have a result older than {} days", choice.wanted,
                                 all, options.older_than);
-  if (choice.without_result == 0) return old;
-  return fmt::format("{}; without a result: {} ({}), which --incremental-benchmarks measures", old,
-                     choice.without_result, some_of(choice.models_without_result));
+  if (choice.without_result > 0)
+    old += fmt::format("; without a result: {} ({}), which --incremental-benchmarks measures", choice.without_result,
+                       some_of(choice.models_without_result));
+  return old + failed_words(choice);
 }
 
 // Everything was left out, and nothing else stood in the way.
 ExitCode nothing_to_do(const CoverageOptions& options, const Choice& choice, const Context& context) {
-  const bool up_to_date = choice.without_result == 0;
+  const bool up_to_date = choice.without_result == 0 && choice.failed == 0;
   const std::string words = left_out_words(options, choice) + (up_to_date ? ": everything is up to date" : "");
   if (context.json)
     print_document({{"up_to_date", up_to_date},
                     {"left_out", choice.left_out},
                     {"without_result", choice.without_result},
+                    {"failed", choice.failed},
                     {"note", words}});
   else
     std::printf("%s\n", words.c_str());
@@ -243,7 +261,7 @@ void register_coverage(CLI::App& app, Commands& commands) {
   show_as(command->add_flag("--all-models", options->all_models, "Every model; the same as no --model"), kWhat);
   show_as(command->add_flag("--incremental-benchmarks", options->incremental,
                             "Only cells that the database has no result of, or only one of another version of their "
-                            "engine"),
+                            "engine; what failed with this one is left out, too: a note says how to try it again"),
           kWhat);
   show_as(
       command->add_flag("--update-benchmarks", options->update, "Only cells whose result is older than --older-than"),

@@ -181,7 +181,8 @@ std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis
                           Kind::kMemoryScaling,
                           Kind::kHardwareEfficiency,
                           Kind::kVerification,
-                          Kind::kOptimizationOpportunities};
+                          Kind::kOptimizationOpportunities,
+                          Kind::kMachineNoise};
   std::vector<PageChart> charts;
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
   for (const Kind kind : kWhole) add_whole(charts, kind, maker);

@@ -208,7 +208,7 @@ TEST(Charts, OfAModelHaveTheirRowsThoseOfCellsHaveNone) {
   }
   const std::vector<PageChart> charts = page_charts(data, analyse(data));
   EXPECT_THAT(names_of(charts),
-              testing::IsSupersetOf({"hardware_comparison", "relative_speedup", "verification",
+              testing::IsSupersetOf({"hardware_comparison", "relative_speedup", "verification", "machine_noise",
                                      "batch_size_scaling/bert/128/float32", "latency_distribution/cpu/3",
                                      "samples_over_time/openvino/3", "history/cpu", "phases/openvino"}));
   for (const PageChart& one : charts) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/analysis.hpp"
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
 #include "chart/picture.hpp"
@@ -138,6 +139,8 @@ Json history_json(Columns& columns, const Dataset& data, std::span<const Record>
     return point.ranked && point.p50_ms.value_or(0) > 0 && cell != nullptr &&
            (targets == wrong.end() || !targets->second.has_target_of(*cell));
   });
+  const Disturbances disturbances(data);
+  text("disturbed", [&](const HistoryPoint& point) { return disturbances.words(point); });
   return {{"n", points.size()}, {"columns", std::move(list)}};
 }
 

@@ -77,6 +77,33 @@ TEST_F(DatasetTest, HasTheNewestCellsAndTheirHistoryByTime) {
   EXPECT_EQ(data->machines[0].info.at("cpu_threads"), 2);
 }
 
+TEST_F(DatasetTest, PointsSayWhyTheyDidNotRunAndWhatTheyRestOn) {
+  add("bert", "run-1", "2026-03-01T00:00:00.000000Z");
+  add("bert", "run-2", "2026-03-02T00:00:00.000000Z");
+  { const Store closed = ingested(); }
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    const Status changed = database->execute(
+        "UPDATE benchmark_results SET flags = 'noisy', memory_source = 'process', latency_mean_ms = 9 WHERE run_id = "
+        "'run-1'; UPDATE benchmark_results SET status = 'unavailable', reason_code = 'no_hardware', message = 'no "
+        "driver', latency_p50_ms = NULL, latency_mean_ms = NULL WHERE run_id = 'run-2'");
+    ASSERT_TRUE(changed) << to_string(changed.error());
+  }
+  auto store = Store::open(path_, Store::Mode::kRead);
+  const auto data = read_dataset(*store);
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_THAT(data->history, SizeIs(2));
+  const HistoryPoint &measured = data->history[0], &refused = data->history[1];
+  EXPECT_EQ(measured.mean_ms, 9);
+  EXPECT_EQ(measured.memory_source, "process");
+  EXPECT_TRUE(measured.noisy);
+  EXPECT_EQ(measured.refusal, -1);
+  ASSERT_THAT(data->refusals, SizeIs(1));
+  EXPECT_EQ(refused.refusal, 0);
+  EXPECT_EQ(data->refusals[0].reason_code, "no_hardware");
+  EXPECT_EQ(data->refusals[0].message, "no driver");
+}
+
 TEST_F(DatasetTest, CountsTheCellsThatItLeavesOut) {
   for (const char* model : {"a", "b", "c"})
     add(model, "run-1", std::string("2026-03-0") + *model + "T00:00:00.000000Z");

@@ -28,7 +28,7 @@ std::string reference_of(const zoo::Architecture& architecture, const std::strin
 
 std::string text(const Json& cell) { return cell.is_string() ? cell.get<std::string>() : ""; }
 
-/// `refused_by`: the version of assay that refused the cell; empty for one that has a result.
+/// `refused_by`: the version of assay that refused the cell, or that it failed with; empty for one that has a result.
 std::string name_of(const std::string& series, const std::string& version, const std::string& refused_by) {
   return join({series, version, refused_by}, "\n");
 }
@@ -74,23 +74,28 @@ bool is_architecture(const std::string& name) {
 
 std::size_t architectures_not_built() { return zoo::catalogue().planned.size(); }
 
-Result<duckdb::Rows> Covered::read_series(Store& store, const std::string& machine) {
-  ASSAY_TRY(duckdb::Rows rows, store.ask("coverage_done", {{"machine", machine}}));
-  const std::size_t series = rows.column("series_key");
-  for (const auto& row : rows.rows) series_.insert(text(row.at(series)));
-  return rows;
+Status Covered::read_series(Store& store, const std::string& machine) {
+  ASSAY_TRY(const duckdb::Rows rows, store.ask("coverage_done", {{"machine", machine}}));
+  const std::size_t series = rows.column("series_key"), version = rows.column("engine_version"),
+                    failed = rows.column("failed"), refused_by = rows.column("refused_by");
+  for (const auto& row : rows.rows) {
+    if (!row.at(series).is_string()) continue;
+    const std::string name = name_of(text(row.at(series)), text(row.at(version)), text(row.at(refused_by)));
+    if (row.at(failed).is_boolean() && row.at(failed).get<bool>()) {
+      failed_.insert(name);
+    } else {
+      results_.insert(name);
+      series_.insert(text(row.at(series)));
+    }
+  }
+  return {};
 }
 
 Result<Covered> Covered::read(const fs::path& database, const std::string& machine) {
   Covered covered;
   if (is_empty_or_absent(database)) return covered;
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
-  ASSAY_TRY(const duckdb::Rows rows, covered.read_series(store, machine));
-  const std::size_t series = rows.column("series_key"), version = rows.column("engine_version"),
-                    refused_by = rows.column("refused_by");
-  for (const auto& row : rows.rows)
-    if (row.at(series).is_string())
-      covered.cells_.insert(name_of(text(row.at(series)), text(row.at(version)), text(row.at(refused_by))));
+  ASSAY_CHECK_OK(covered.read_series(store, machine));
   return covered;
 }
 
@@ -105,14 +110,21 @@ Result<Covered> Covered::older_than(const fs::path& database, const std::string&
   ASSAY_TRY(const duckdb::Rows rows,
             store.ask("coverage_stale", {{"machine", machine}, {"before", iso8601(wall_now() - age)}}));
   ASSAY_TRY(const std::vector<Record> records, rows.records());
-  for (const Record& record : records) covered.cells_.insert(record.series_key);
+  for (const Record& record : records) covered.old_.insert(record.series_key);
   return covered;
 }
 
+bool Covered::has_result(const Record& row) const {
+  return results_.contains(name_of(row.series_key, row.engine_version, "")) ||
+         results_.contains(name_of(row.series_key, row.engine_version, row.tool_version));
+}
+
+bool Covered::has_failed(const Record& row) const {
+  return !has_result(row) && failed_.contains(name_of(row.series_key, row.engine_version, row.tool_version));
+}
+
 bool Covered::has(const Record& row) const {
-  if (!by_version_) return cells_.contains(row.series_key);
-  return cells_.contains(name_of(row.series_key, row.engine_version, "")) ||
-         cells_.contains(name_of(row.series_key, row.engine_version, row.tool_version));
+  return by_version_ ? has_result(row) || has_failed(row) : old_.contains(row.series_key);
 }
 
 }  // namespace assay::suite

@@ -10,7 +10,6 @@
 
 #include "prepare/settings.hpp"
 #include "result/record.hpp"
-#include "store/rows.hpp"
 
 namespace assay {
 class Store;
@@ -40,9 +39,8 @@ class Covered {
  public:
   /// Nothing is known.
   Covered() = default;
-  /// Cells that are settled with a version of their engine; those that are unsupported only for the version of assay
-  /// that refused them. A database that does not exist has none.
-  /// Errors: those of Store::open and Store::ask.
+  /// Cells that are settled with a version of their engine; those that are unsupported or failed only for the version
+  /// of assay that says so. A database that does not exist has none. Errors: those of Store::open and Store::ask.
   [[nodiscard]] static Result<Covered> read(const std::filesystem::path& database, const std::string& machine);
   /// Cells whose newest settled result is older than so many days (0 to kMostDays). Errors: as above.
   [[nodiscard]] static Result<Covered> older_than(const std::filesystem::path& database, const std::string& machine,
@@ -50,15 +48,20 @@ class Covered {
 
   /// Whether the planned row, with its keys, is one of them.
   [[nodiscard]] bool has(const Record& row) const;
+  /// Whether all that is known of the row's cell, with these versions of its engine and of assay, is that it failed.
+  [[nodiscard]] bool has_failed(const Record& row) const;
   /// Whether there is a settled result of the row's series, of whatever age and version.
   [[nodiscard]] bool has_any(const Record& row) const { return series_.contains(row.series_key); }
 
  private:
-  /// All settled series of `machine`. Returns the rows of coverage_done.
-  Result<duckdb::Rows> read_series(Store& store, const std::string& machine);
+  /// What coverage_done has of `machine`.
+  Status read_series(Store& store, const std::string& machine);
+  /// Whether it is settled, and did not fail.
+  [[nodiscard]] bool has_result(const Record& row) const;
 
-  std::set<std::string> series_;
-  std::set<std::string> cells_;  ///< series keys, with the versions if those decide
+  std::set<std::string> series_;            ///< keys of those with a settled result
+  std::set<std::string> results_, failed_;  ///< series keys with their versions
+  std::set<std::string> old_;               ///< series keys, if those decide
   bool by_version_ = true;
 };
 

@@ -72,13 +72,14 @@ class CoveredTest : public ::testing::Test {
         "INSERT INTO benchmark_results (result_id, series_key, engine_version, hardware_id, timestamp, status, "
         "verification, latency_mean_ms) VALUES "
         "(1, 'old', '1.0', 'm', '2020-01-01T00:00:00.000000Z', 'completed', 'verified', 1), "
-        "(2, 'failed', '2.0', 'm', '2020-01-01T00:00:00.000000Z', 'failed', 'unverified', NULL), "
         "(3, 'elsewhere', '2.0', 'n', '2020-01-01T00:00:00.000000Z', 'completed', 'verified', 1), "
         "(4, 'renewed', '2.0', 'm', '2020-01-01T00:00:00.000000Z', 'completed', 'verified', 1), "
         "(5, 'renewed', '2.0', 'm', '2999-01-01T00:00:00.000000Z', 'completed', 'verified', 1); "
         "INSERT INTO benchmark_results (result_id, series_key, engine_version, hardware_id, timestamp, status, "
         "verification, tool_version) VALUES (6, 'refused', '2.0', 'm', '2020-01-01T00:00:00.000000Z', 'unsupported', "
-        "'unverified', '0.1.0')");
+        "'unverified', '0.1.0'), "
+        "(7, 'failed', '2.0', 'm', '2020-01-01T00:00:00.000000Z', 'failed', 'unverified', '0.1.0'), "
+        "(8, 'renewed', '2.0', 'm', '2999-01-02T00:00:00.000000Z', 'failed', 'unverified', '0.1.0')");
     ASSERT_TRUE(done) << to_string(done.error());
   }
   static Record row(const std::string& series, const std::string& version, const std::string& tool = "0.1.0") {
@@ -98,9 +99,19 @@ TEST_F(CoveredTest, ACellCountsOnItsMachineWithTheVersionOfItsEngine) {
   ASSERT_TRUE(covered) << to_string(covered.error());
   EXPECT_TRUE(covered->has(row("old", "1.0")));
   EXPECT_FALSE(covered->has(row("old", "2.0"))) << "another version is to be measured";
-  EXPECT_FALSE(covered->has(row("failed", "2.0"))) << "what failed is tried again";
   EXPECT_FALSE(covered->has(row("elsewhere", "2.0"))) << "another machine says nothing about this one";
   EXPECT_TRUE(covered->has(row("renewed", "2.0")));
+}
+
+TEST_F(CoveredTest, AFailureCountsForTheVersionsThatItFailedWith) {
+  const auto covered = Covered::read(database_, "m");
+  ASSERT_TRUE(covered) << to_string(covered.error());
+  EXPECT_TRUE(covered->has(row("failed", "2.0")));
+  EXPECT_TRUE(covered->has_failed(row("failed", "2.0")));
+  EXPECT_FALSE(covered->has(row("failed", "2.1"))) << "another runtime may run it";
+  EXPECT_FALSE(covered->has(row("failed", "2.0", "0.2.0"))) << "another assay may run it";
+  EXPECT_FALSE(covered->has_failed(row("renewed", "2.0"))) << "it has a result, too";
+  EXPECT_FALSE(covered->has_any(row("failed", "2.0"))) << "a failure is not a result that could be old";
 }
 
 // Most of it is not supported by assay itself: its zoo, its converters.

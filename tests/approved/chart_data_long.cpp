@@ -44,7 +44,17 @@ Dataset long_names() {
   for (std::size_t i = 0; i < data.history.size(); ++i) {
     if (i % kPoints == kPoints - 2) data.history[i].version = 0;
     if (i % kPoints == kPoints - 1) data.history[i].version = 2;
+    if (i % kPoints == 5 || i % kPoints == 6) data.history[i].run = static_cast<std::uint32_t>(data.runs.size());
+    data.history[i].noisy = i % kPoints == 1 || i % kPoints == kPoints - 1;
   }
+  RunFacts disturbed = data.runs.front();
+  disturbed.run_id = "disturbed";
+  disturbed.score = 31;
+  Json findings = Json::array();
+  for (const char* item : {"spin_test", "memory_free", "virtualised", "load"})
+    findings.push_back({{"item", item}, {"verdict", "bad"}});
+  disturbed.environment["doctor"] = {{"score", 31}, {"findings", findings}};
+  data.runs.push_back(disturbed);
   return data;
 }
 

@@ -62,6 +62,24 @@ class Measuring(Coverage):
         # Other settings are other cells.
         self.assertIn("0 of 1 cells", self.coverage("--incremental-benchmarks", "--model", "bert", "--batch-sizes", "2").stdout)
 
+    def test_what_failed_is_measured_again_only_when_asked(self):
+        model = ["--model", "bert", "--engine-option", "crash_at_run=2"]
+        self.coverage(*model, expect=1)
+        bundles = len(self.spool_bundles())
+        words = ("0 of 1 cells have a result with this version of their engine; failed with this version of their engine and of assay: 1 (bert), "
+                 "which `assay coverage --model bert` with the same options measures again")
+        said = self.coverage("--incremental-benchmarks", *model).stdout
+        self.assertIn(words, said)
+        self.assertNotIn("up to date", said)
+        answer = self.run_json("coverage", "--incremental-benchmarks", *model, *NULL, *SHORT)
+        self.assertEqual((answer["up_to_date"], answer["left_out"], answer["failed"]), (False, 1, 1))
+        update = self.coverage("--update-benchmarks", "--older-than", "30", *model).stdout
+        self.assertIn("failed with this version", update)
+        self.assertNotIn("without a result", update)
+        self.assertEqual(len(self.spool_bundles()), bundles)
+        self.coverage(*model, expect=1)
+        self.assertEqual(len(self.spool_bundles()), bundles + 1)
+
     def test_what_cannot_run_is_not_up_to_date(self):
         for words in (["--incremental-benchmarks"], ["--update-benchmarks", "--older-than", "30"]):
             with self.subTest(words=words):

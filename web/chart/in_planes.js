@@ -39,6 +39,20 @@ function boxesOf(owner, api) {
   return boxes;
 }
 
+// A point with its interval: left, right, top, bottom.
+function aroundPoint(row, api) {
+  var low = api.coord([row.x, isNumber(row.low) ? row.low : row.value]);
+  var high = api.coord([row.x, isNumber(row.high) ? row.high : row.value]);
+  return [low[0] - 5, low[0] + 5, high[1] - 4, low[1] + 4];
+}
+
+// Whether a line of text meets none of the boxes.
+function isFree(taken, left, width, y) {
+  return taken.every(function(other) {
+    return left > other[1] + 3 || left + width + 3 < other[0] || y - 7 > other[3] || y + 7 < other[2];
+  });
+}
+
 var inPlanes = {
   // A marker at x and value, with the interval of the value; `across`: of x. `shift`: pixels to the right, or across down, so that
   // points of several targets do not hide each other.
@@ -252,6 +266,35 @@ var inPlanes = {
     };
   },
 
+  // The part of the x axis from low to high, some pixels wider on both sides, behind everything. The row's text stands in the lower half
+  // of the panel, as far down as there is neither another one, nor a point, nor a mark; events have the upper half then.
+  incident: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, bottom = box.y + box.height;
+      var a = Math.max(box.x, api.coord([row.low, owner.yAxis.max])[0] - 7), b = Math.min(box.x + box.width, api.coord([row.high, owner.yAxis.max])[0] + 7);
+      if (params.dataIndex === 0) {
+        taken = owner.panel.filter(function(other) { return isNumber(other.value) || other.mark; }).map(function(other) {
+          if (!isNumber(other.value)) {
+            var at = api.coord([other.x, owner.yAxis.max])[0];
+            return [at - 9, at + 9, bottom - 45, bottom];
+          }
+          return aroundPoint(other, api);
+        });
+      }
+      var words = cutTo(row.text || '', box.width - 8, '11px', owner.measure), width = owner.measure(words, '11px');
+      var left = Math.max(box.x + 3, Math.min(a + 3, box.x + box.width - 3 - width));
+      var children = [{type: 'rect', shape: {x: a, y: box.y, width: b - a, height: box.height}, style: {fill: args.colour, opacity: 0.22}}];
+      for (var y = bottom - 9; y > box.y + box.height / 2 + 7; y -= 13) {
+        if (!isFree(taken, left, width, y)) continue;
+        taken.push([left, left + width, y - 6, y + 6]);
+        children.push(text(words, left, y, {fill: args.ink2}));
+        break;
+      }
+      return {type: 'group', silent: true, children: children};
+    };
+  },
+
   // A line through the panel at x or at y.
   rule: function(args, owner) {
     return function(params, api) {
@@ -272,20 +315,14 @@ var inPlanes = {
     return function(params, api) {
       var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
       if (params.dataIndex === 0) {
-        taken = owner.panel.filter(function(other) { return isNumber(other.value); }).map(function(other) {
-          var low = api.coord([other.x, isNumber(other.low) ? other.low : other.value]);
-          var high = api.coord([other.x, isNumber(other.high) ? other.high : other.value]);
-          return [low[0] - 5, low[0] + 5, high[1] - 4, low[1] + 4];
-        });
+        taken = owner.panel.filter(function(other) { return isNumber(other.value); }).map(function(other) { return aroundPoint(other, api); });
       }
       var words = cutTo(row.text || '', box.width - 4, '11px', owner.measure), width = owner.measure(words, '11px');
       var left = x + 4 + width > box.x + box.width + 32 ? Math.max(box.x + 2, x - 4 - width) : x + 4, children = [];
       children.push(path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])));
-      for (var y = box.y + 9; y < box.y + box.height - 6; y += 13) {
-        var free = taken.every(function(other) {
-          return left > other[1] + 3 || left + width + 3 < other[0] || y - 7 > other[3] || y + 7 < other[2];
-        });
-        if (!free) continue;
+      var last = box.y + (owner.panel.some(function(other) { return other.series === 'incidents'; }) ? box.height / 2 - 7 : box.height - 6);
+      for (var y = box.y + 9; y < last; y += 13) {
+        if (!isFree(taken, left, width, y)) continue;
         taken.push([left, left + width, y - 6, y + 6]);
         children.push(text(words, left, y, {fill: args.ink2}));
         break;

@@ -14,6 +14,7 @@ import { isUnreal } from './words.ts';
 const mostLaunches = 6;
 const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
 const noCompile = 'There is no time of compiling: the runtime compiles when it loads the model, or does not report it.';
+const incidentNote = 'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, or other activity disturbed the result.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
 /** As common_words() of src/chart: what the results of a cell have in common, and the range of their launches and dates. */
@@ -92,6 +93,6 @@ export function historyChart(document: AssayDocument, cell: Cell, points: Histor
     title: `How did ${cellWords(cell)} change?`,
     subtitle: `${commonWords(cell, timed.map((point) => point.launches), timed.map((point) => new Date(point.time * 1000).toISOString().slice(0, 10)))} · median in ms, lower is better`,
     summary: `${count(measured.length)} medians: ${measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}`,
-    notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
+    notes: [...template.notes.slice(0, 1), ...(points.some((point) => point.disturbed !== '') ? [incidentNote] : []), ...legendNotes(rows, '')],
   });
 }

@@ -61,5 +61,11 @@ export function historyRows(points: HistoryPoint[], words: string, unreal: boole
     if (point.version !== version) rows.push([0, '', 'versions', point.time, null, null, null, 0, 0, point.version]);
     version = point.version;
   }
+  let before = '';
+  for (const point of points) {
+    if (point.disturbed !== '' && point.disturbed === before) rows.at(-1)![6] = point.time;
+    else if (point.disturbed !== '') rows.push([0, '', 'incidents', null, null, point.time, point.time, 0, 0, point.disturbed]);
+    before = point.disturbed;
+  }
   return rows;
 }

@@ -68,6 +68,8 @@ export interface HistoryPoint {
   throughput: number | null;
   memory: number | null;
   launches: number;
+  /** "score 38 of 100 (load), noisy"; "" if nothing is known to have disturbed it. */
+  disturbed: string;
 }
 
 /** The form of a target's points in charts: one for each engine of a hardware. */

@@ -22,6 +22,10 @@ export interface Finding {
 /** What `assay doctor` found on the machine before a run; nothing if nobody asked. */
 export const findingsOf = (run: Run | undefined): Finding[] => (run?.environment as { doctor?: { findings?: Finding[] } | null } | null | undefined)?.doctor?.findings ?? [];
 
+/** What lowered the score before a run, the worst first: "bad memory free: 0.9 of 15.6 GiB; warn swap: 12 of 512 MiB used". */
+export const reasonsOf = (run: Run) => (['bad', 'warn'] as const).flatMap((wanted) => findingsOf(run).filter(({ verdict }) => verdict === wanted))
+  .map(({ item, value, verdict }) => `${verdict} ${plainWords(item)}: ${value}`).join('; ');
+
 /** Peaks of the machine that were known before a run: "peak of cpu in float32 by openvino" "148 GFLOP/s". */
 export const peaksOf = (run: Run | undefined) => ((run?.environment as { peaks?: Partial<Peak>[] | null } | null | undefined)?.peaks ?? [])
   .map(({ hardware, precision, engine, flops_per_s }): [string, string] => [`peak of ${hardware} in ${precision} by ${engine}`, `${number((flops_per_s ?? NaN) / 1e9)} GFLOP/s`]);

@@ -61,6 +61,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
       throughput: past.number('throughput', i),
       memory: past.number('memory', i),
       launches: past.number('launches', i) ?? 0,
+      disturbed: past.text('disturbed', i),
     });
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run } from '../src/document.ts';
-import { environmentDifferences } from '../src/environments.ts';
+import { environmentDifferences, reasonsOf } from '../src/environments.ts';
 import { factsOf } from '../src/machine_facts.ts';
 
 const run = (given: Partial<Run>): Run => ({ run_id: 'r', started: '', command: 'assay run', host: 'h', machine: 'm', tool_version: '1', git_commit: 'c', environment: null, cells: 1, score: null, ...given });
@@ -34,4 +34,10 @@ test('of a run without an environment nothing of it is called different', () => 
   const a = run({ environment: { governor: 'performance' }, score: 74, host: 'one' });
   assert.deepEqual(environmentDifferences(a, run({ host: 'two' })), { known: false, differences: [{ what: 'host', a: 'one', b: 'two' }] });
   assert.deepEqual(environmentDifferences(run({ environment: {} }), a).known, false);
+});
+
+test('what lowered the score of a run is said, the worst first, and what was ok is not', () => {
+  const findings = [{ item: 'swap', value: '12 MiB used', verdict: 'warn' }, { item: 'clock_source', value: 'tsc', verdict: 'ok' }, { item: 'memory_free', value: '0.9 GiB', verdict: 'bad' }];
+  assert.equal(reasonsOf(run({ environment: { doctor: { findings } } })), 'bad memory free: 0.9 GiB; warn swap: 12 MiB used');
+  assert.equal(reasonsOf(run({})), '');
 });

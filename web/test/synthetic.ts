@@ -198,14 +198,14 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
     return { series: s, result_id: i === 0 ? row.result_id! : 0, time: Date.parse(run.started) / 1000, run: run.run_id,
       version: `${row.engine} ${i > 1 && row.engine === 'openvino' ? '2026.3.0' : row.engine_version}, assay 0.1.0`, status: row.status!, verification: row.verification!,
       engine_version: i > 1 && row.engine === 'openvino' ? '2026.3.0' : row.engine_version!, flags: row.flags!, interval: row.latency_p50_interval!, effective_precision: row.effective_precision!,
-      comparable: cellNames.indexOf(cellName(row)), usable: Number(ranked[s]), ranked: Number(ranked[s]), shown: Number(row.status === 'completed'), p50, low: p50 * 0.99, high: p50 * 1.011, ips: (1000 * (row.batch_size as number)) / p50, mb: row.memory_mb!, launches: row.launches! };
+      comparable: cellNames.indexOf(cellName(row)), usable: Number(ranked[s]), ranked: Number(ranked[s]), shown: Number(row.status === 'completed'), p50, low: p50 * 0.99, high: p50 * 1.011, ips: (1000 * (row.batch_size as number)) / p50, mb: row.memory_mb!, launches: row.launches!, disturbed: i === 2 ? 'noisy' : '' };
   }).reverse());
   const historyColumn = (name: string, type: ColumnType, key: keyof (typeof points)[number]) => column(name, type, points.map((point) => point[key] as Value));
   const history = { n: points.length, columns: [historyColumn('series', 'f64', 'series'), historyColumn('result_id', 'f64', 'result_id'), historyColumn('time', 'f64', 'time'), historyColumn('run', 'text', 'run'),
     historyColumn('version', 'text', 'version'), historyColumn('status', 'text', 'status'), historyColumn('verification', 'text', 'verification'), historyColumn('ranked', 'u8', 'ranked'), historyColumn('shown', 'u8', 'shown'), historyColumn('p50', 'f64', 'p50'),
     historyColumn('low', 'f32', 'low'), historyColumn('high', 'f32', 'high'), historyColumn('throughput', 'f32', 'ips'), historyColumn('memory', 'f32', 'mb'), historyColumn('launches', 'f64', 'launches'),
     historyColumn('engine_version', 'text', 'engine_version'), historyColumn('flags', 'text', 'flags'), historyColumn('interval', 'text', 'interval'), historyColumn('effective_precision', 'text', 'effective_precision'),
-    historyColumn('comparable', 'f64', 'comparable'), historyColumn('usable', 'u8', 'usable')] };
+    historyColumn('comparable', 'f64', 'comparable'), historyColumn('usable', 'u8', 'usable'), historyColumn('disturbed', 'text', 'disturbed')] };
 
   const delta = (codes: number[]) => codes.map((code, i) => (code - (i === 0 ? 0 : codes[i - 1]!)) & 0xffff);
   const thirds = (codes: number[]) => [0, 1, 2].flatMap((part) => delta(codes.slice(part * bins, (part + 1) * bins)));

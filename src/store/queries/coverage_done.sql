@@ -1,17 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What one machine has measured: of each series and version of its engine, the time of the newest result that is
--- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short. What is unsupported may be
--- supported by the next assay, so that `refused_by` is the version of the assay that says so; otherwise it is NULL.
+-- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short; and that of the newest
+-- failure. What is unsupported or failed may work with the next assay, so that `refused_by` is the version of the assay
+-- that says so; otherwise it is NULL.
 -- parameters: machine VARCHAR
--- columns: series_key engine engine_version refused_by timestamp
+-- columns: series_key engine engine_version failed refused_by timestamp
 -- budget: 1 s
 SELECT
-  series_key, engine, engine_version, CASE WHEN status = 'unsupported' THEN tool_version END AS refused_by,
+  series_key, engine, engine_version, status = 'failed' AS failed,
+  CASE WHEN status IN ('unsupported', 'failed') THEN tool_version END AS refused_by,
   max(timestamp) AS timestamp
 FROM benchmark_results
 WHERE
   ($machine IS NULL OR hardware_id = $machine)
-  AND (status = 'unsupported' OR (status IN ('completed', 'wrong') AND latency_mean_ms IS NOT NULL))
+  AND (status IN ('unsupported', 'failed') OR (status IN ('completed', 'wrong') AND latency_mean_ms IS NOT NULL))
   AND NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial')
 GROUP BY ALL
 ORDER BY ALL

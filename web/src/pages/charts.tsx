@@ -7,6 +7,9 @@ import { leftOutWords, missingWords } from '../missing.ts';
 import { Prose } from '../parts.tsx';
 import { link, type Route } from '../state.ts';
 
+/** The names of one kind, page by page. */
+export const pagesOf = (document: AssayDocument, wanted: string) => wholeCharts(document).find(([kind]) => kind === wanted)?.[1] ?? [];
+
 /** Kinds in their order, each with its pages: those without a slash belong to no model and no cell. */
 export function wholeCharts(document: AssayDocument) {
   const kinds = new Map<string, string[]>();
@@ -18,7 +21,7 @@ export function wholeCharts(document: AssayDocument) {
   return [...kinds].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
 }
 
-const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities'];
+const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities', 'machine_noise'];
 
 export function Charts({ document, route }: { document: AssayDocument; route: Route }) {
   const kinds = wholeCharts(document);

@@ -72,6 +72,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
     { id: 'interval', title: '95 % interval', unit: 'ms', value: (point) => point.low === null || medianOf(point) === null ? '' : `${number(point.low, 4)} to ${number(point.high, 4)}` },
     { id: 'launches', title: 'Launches', numeric: true, value: (point) => point.launches },
     { id: 'version', title: 'Versions', value: (point) => point.version },
+    { id: 'disturbed', title: 'Disturbed by', value: (point) => point.disturbed },
     { id: 'run', title: 'Run', value: (point) => point.run },
   ];
   return (

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each machine is, how quiet it was, and its runs.
 import type { AssayDocument, Run } from '../document.ts';
-import { findingsOf, peaksOf } from '../environments.ts';
+import { Chart } from '../chart.tsx';
+import { findingsOf, peaksOf, reasonsOf } from '../environments.ts';
 import { counted, number, plainWords, when } from '../format.ts';
 import { factsOf, hardwareOf, otherFacts, type Hardware } from '../machine_facts.ts';
+import { leftOutWords, missingWords } from '../missing.ts';
 import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
+import { pagesOf } from './charts.tsx';
 
 const hardwareColumns: Column<Hardware>[] = [
   { id: 'hardware', title: 'Hardware', value: (one) => one.name },
@@ -19,11 +22,24 @@ const runColumns: Column<Run>[] = [
   { id: 'started', title: 'Started (UTC)', value: (run) => when(run.started) },
   { id: 'host', title: 'Machine', choice: true, value: (run) => run.host },
   { id: 'score', title: 'Score', numeric: true, meaning: 'How quiet the machine was, 0 to 100; absent if nobody looked', value: (run) => run.score },
+  { id: 'reasons', title: 'What lowered it', meaning: 'What assay doctor found before the run, but for what was ok', value: reasonsOf },
   { id: 'cells', title: 'Results', numeric: true, value: (run) => run.cells },
   { id: 'command', title: 'Command', value: (run) => run.command, view: (run) => <code class="clip">{run.command}</code> },
   { id: 'tool_version', title: 'assay', value: (run) => run.tool_version },
   { id: 'run_id', title: 'Run', value: (run) => run.run_id },
 ];
+
+/** How noise differed between runs: the scores of each machine over time. */
+function Noise({ document }: { document: AssayDocument }) {
+  const names = pagesOf(document, 'machine_noise');
+  const words = missingWords(document, 'machine_noise') || leftOutWords(document);
+  return (
+    <Section id="noise" title="How noise differed between runs" note="The table of runs below says what lowered each score.">
+      {names.map((name) => <Chart key={name} chart={document.charts[name]!} themes={document.themes} name={name} />)}
+      {names.length === 0 && words && <p class="empty"><Prose text={words} /></p>}
+    </Section>
+  );
+}
 
 /** What `assay doctor` found before the newest run on a machine. */
 function Findings({ run }: { run: Run | undefined }) {
@@ -59,6 +75,7 @@ export function Machines({ document, route }: { document: AssayDocument; route: 
           <Findings run={document.runs.find((run) => run.machine === machine.hardware_id)} />
         </Section>
       ))}
+      <Noise document={document} />
       <Section id="runs" title={counted(document.runs.length, 'run')}><DataTable caption="Runs" noun="run" columns={runColumns} rows={document.runs} route={route} /></Section>
       {hardware.length > 0 && <Section id="hardware" title="Hardware that the newest run found"><DataTable name="h" caption="Hardware" noun="kind" columns={hardwareColumns} rows={hardware} route={route} /></Section>}
       {environment.length > 0 && <Section id="environment" title="Environment of the newest run"><Facts facts={environment} /></Section>}
