@@ -67,7 +67,7 @@ cases['a phone shows all targets of the matrix, and says what is out of sight'] 
   const beyond = await page.evaluate(() => Math.max(...[...document.querySelectorAll('.matrix thead th')].map((head) => head.getBoundingClientRect().right)) - innerWidth);
   assert.ok(beyond <= 0, `the last target ends ${beyond} px outside`);
   assert.equal(await page.locator('.beyond').count(), 0);
-  await tab.screenshot('phone_matrix_folded');
+  await tab.screenshot('phone_matrix_targets');
   const narrow = await tab.goto('normal', '#/matrix', how(260));
   const words = narrow.locator('.beyond');
   await words.waitFor();
