@@ -35,7 +35,8 @@ TEST(ZipNames, ATornOrHostileFileHasNone) {
     for (std::size_t at = whole.size() - (zip64 ? 98 : 22); at < whole.size(); ++at) {
       std::string wrong = whole;
       wrong[at] = '\xff';  // must not read outside of the file
-      if (const auto names = names_in(wrong)) EXPECT_LE(names->size(), 2U);
+      const auto names = names_in(wrong);
+      EXPECT_TRUE(!names || names->size() <= 2);
     }
   }
 }
