@@ -37,7 +37,7 @@ std::string page_of(chart::Kind kind, const Dataset& data) {
 
 const std::string kMarkup = "</script><script>alert(1)</script><!--";
 
-Dataset two_targets() {
+Dataset on_two_targets() {
   Dataset data =
       chart::data_of({chart::laboratory_cell(kMarkup, "cpu", 8), chart::laboratory_cell(kMarkup, "openvino", 4)});
   data.source = "benchmark_db.duckdb";
@@ -45,7 +45,7 @@ Dataset two_targets() {
 }
 
 TEST(ChartPage, AllowsItsOwnScriptAndStyleOnly) {
-  const std::string html = page_of(chart::Kind::kHardwareComparison, two_targets());
+  const std::string html = page_of(chart::Kind::kHardwareComparison, on_two_targets());
   const std::string script = between(html, "<script>", "</script>"), style = between(html, "<style>", "</style>");
   const std::string policy = between(html, "Content-Security-Policy\" content=\"", "\"");
   EXPECT_EQ(policy, "default-src 'none'; script-src '" + policy_hash(script) + "'; style-src '" + policy_hash(style) +
@@ -55,7 +55,7 @@ TEST(ChartPage, AllowsItsOwnScriptAndStyleOnly) {
 }
 
 TEST(ChartPage, HasTheOptionOfTheDashboardWhateverNamesAre) {
-  const Dataset data = two_targets();
+  const Dataset data = on_two_targets();
   const std::string html = page_of(chart::Kind::kHardwareComparison, data);
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
   const std::string block = between(html, "id=\"page-data\">", "</script>");
@@ -72,7 +72,7 @@ TEST(ChartPage, HasTheOptionOfTheDashboardWhateverNamesAre) {
 }
 
 TEST(ChartPage, ShowsItsPictureAndItsNumbersWithoutTheScript) {
-  const std::string html = page_of(chart::Kind::kHardwareComparison, two_targets());
+  const std::string html = page_of(chart::Kind::kHardwareComparison, on_two_targets());
   const std::string body = between(html, "<body>", "<script");
   EXPECT_THAT(
       body, AllOf(HasSubstr("<figure data-picture><picture><source media=\"screen and (prefers-color-scheme: dark)\""),
@@ -100,7 +100,7 @@ TEST(ChartPage, OfSeveralPagesHasAPictureForEach) {
 }
 
 TEST(ChartPage, WithoutDataSaysWhatItNeedsAndHasNoScript) {
-  const std::string html = page_of(chart::Kind::kHardwareEfficiency, two_targets());
+  const std::string html = page_of(chart::Kind::kHardwareEfficiency, on_two_targets());
   EXPECT_THAT(html, AllOf(HasSubstr("<code>assay doctor --peak</code>"), Not(HasSubstr("<script")),
                           Not(HasSubstr("script-src")), Not(HasSubstr("<figure"))));
 }

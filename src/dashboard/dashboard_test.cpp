@@ -18,9 +18,9 @@
 namespace assay::dashboard {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 Record measured(const std::string& model, const std::string& engine, double p50_ms) {
   Record row;
@@ -208,9 +208,9 @@ TEST(Charts, OfAModelHaveTheirRowsThoseOfCellsHaveNone) {
   }
   const std::vector<PageChart> charts = page_charts(data, analyse(data));
   EXPECT_THAT(names_of(charts),
-              testing::IsSupersetOf({"hardware_comparison", "relative_speedup", "verification", "machine_noise",
-                                     "batch_size_scaling/bert/128/float32", "latency_distribution/cpu/3",
-                                     "samples_over_time/openvino/3", "history/cpu", "phases/openvino"}));
+              ::testing::IsSupersetOf({"hardware_comparison", "relative_speedup", "verification", "machine_noise",
+                                       "batch_size_scaling/bert/128/float32", "latency_distribution/cpu/3",
+                                       "samples_over_time/openvino/3", "history/cpu", "phases/openvino"}));
   for (const PageChart& one : charts) {
     if (one.chart.contains("missing")) continue;
     const std::size_t rows = one.chart["option"]["dataset"]["source"].size();
@@ -256,7 +256,7 @@ TEST(Charts, OfCellsAreThereAlsoIfTheFirstCellOfTheTargetIsWrong) {
   data.cells[1].status = CellStatus::kWrong;
   data.cells[1].verification = Verification::kWrong;
   EXPECT_THAT(names_of(page_charts(data, analyse(data))),
-              testing::IsSupersetOf({"latency_distribution/openvino/3", "samples_over_time/openvino/3"}));
+              ::testing::IsSupersetOf({"latency_distribution/openvino/3", "samples_over_time/openvino/3"}));
 }
 
 TEST(Charts, OfAModelAreOfOneMachine) {

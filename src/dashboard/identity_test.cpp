@@ -16,7 +16,7 @@
 namespace assay::dashboard {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 Record measured_on(const std::string& model, const std::string& hardware, double p50_ms) {
   Record row;
@@ -182,7 +182,7 @@ TEST(Identity, WhatAnotherProgramMeasuredHasNoCommand) {
       read.texts("not_repeatable"),
       ElementsAre("", "It was imported from micro.json, a file of google-benchmark: assay cannot repeat it.", ""));
   EXPECT_EQ(read.texts("reproduce")[1], "");
-  EXPECT_THAT(read.texts("reproduce")[2], testing::StartsWith("assay bench --model-id hub/t5 "));
+  EXPECT_THAT(read.texts("reproduce")[2], ::testing::StartsWith("assay bench --model-id hub/t5 "));
 }
 
 TEST(Identity, AModelHasOneNameOnAllMachines) {
