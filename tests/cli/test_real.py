@@ -174,6 +174,50 @@ class LargerModels(tool.ToolTest):
             self.assertEqual(count[model, "token"], 3 * count[model, "run"])
 
 
+class CreatedSuite(tool.ToolTest):
+    def test_the_configuration_that_is_written_runs_cut_to_one_model(self):
+        """The batches, lengths, iterations and hardware of the file are its own; so are launches, charts and the matrix."""
+        self.run_tool("suite", "--create-config", expect=0)
+        file = self.folder / "benchmark_config.json"
+        config = json.loads(file.read_text())
+        model = config["model_families"]["vision"][-1]
+        file.write_text(json.dumps({**config, "model_families": {"vision": [model]}}))
+        out = self.run_tool("suite", "--config", "benchmark_config.json", expect=0, timeout=4 * tool.DEADLINE).stdout
+        (folder,) = (path for path in (self.folder / "benchmark_results").iterdir() if path.is_dir())
+        self.assertRegex(out, rf"\nDashboard: .*{folder.name}/index.html; \d+ charts in .*{folder.name}/plots\n")
+        for name in ("benchmark_results.json", "benchmark_results.csv", "benchmark_report.md", "hardware_compatibility_matrix.json", "index.html"):
+            self.assertGreater((folder / name).stat().st_size, 300, name)
+        used = json.loads((folder / "benchmark_config.json").read_text())
+        for key, value in config.items():
+            self.assertEqual(used[key], {"vision": [model]} if key == "model_families" else value, key)
+
+        # A row for each cell; where there is no such hardware, one that says why.
+        rows = list(csv.DictReader((folder / "benchmark_results.csv").read_text().splitlines()))
+        measured = [row for row in rows if row["status"] == "completed"]
+        here = [hardware for hardware in config["hardware_types"] if hardware in {row["hardware"] for row in measured}]
+        self.assertLessEqual({"cpu", "openvino"}, set(here))
+        self.assertEqual(sorted((row["model"], row["hardware"], int(row["batch_size"])) for row in measured),
+                         sorted((model, hardware, batch) for hardware in here for batch in config["batch_sizes"]))
+        for row in measured:
+            self.assertEqual((row["verification"], row["launches"]), ("verified", "3"), row)
+            self.assertIn(f"warmup={config['warmup_iterations']} iterations={config['benchmark_iterations']}", row["measure_plan"])
+        absent = [row for row in rows if row["status"] != "completed"]
+        self.assertEqual({row["hardware"] for row in absent}, set(config["hardware_types"]) - set(here))
+        for row in absent:
+            self.assertEqual(row["status"], "unavailable", row)
+            self.assertIn(row["reason_code"], ("no_hardware", "no_runtime"))
+            self.assertTrue(row["message"])
+        matrix = json.loads((folder / "hardware_compatibility_matrix.json").read_text())["model_families"]
+        self.assertLessEqual(set(here), set(matrix["vision"]["hardware_compatibility"]))
+        written = json.loads((folder / "benchmark_results.json").read_text())["benchmarks"]["vision"][model]
+        self.assertEqual({hardware: entry["status"] for hardware, entry in written.items()},
+                         {hardware: "completed" if hardware in here else "unavailable" for hardware in config["hardware_types"]})
+        drawn = {path.stem for path in (folder / "plots").glob("*.svg")}
+        self.assertLessEqual({"hardware_comparison", "batch_size_scaling", "memory_usage", "latency_distribution"}, drawn)
+        for stem in drawn:
+            self.assertGreater((folder / "plots" / f"{stem}.png").stat().st_size, 1000, stem)
+
+
 class Generation(tool.ToolTest):
     def test_a_decoder_generates_at_every_length_and_with_several_streams(self):
         golden = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "llama")
