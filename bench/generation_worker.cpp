@@ -69,7 +69,7 @@ Result<Task> plan(const Arguments& arguments, const EngineRegistry& registry, co
   ASSAY_TRY(const std::vector<Target> targets, resolve_targets(wanted, registry, machine, look));
   std::vector<Task> tasks = plan_tasks(model, targets, settings, make_run_info("", machine, registry));
   if (tasks.size() != 1) return fail(ErrorCode::kInternal, fmt::format("{} cells instead of one", tasks.size()));
-  TaskCompleter(model, with.inputs, {}).complete(tasks[0]);
+  TaskCompleter(model, {.cache = with.inputs}).complete(tasks[0]);
   if (tasks[0].runs() && tasks[0].variant) return std::move(tasks[0]);
   return fail(ErrorCode::kUnsupported, fmt::format("no cache of its own: {}", tasks[0].row.message));
 }

@@ -27,7 +27,7 @@ double bicubic(double x) {
   return 0;
 }
 
-constexpr int kWeightBits = 22;  // as Pillow's: results are equal to the last bit
+constexpr int kWeightBits = 22;  // as Pillow rounds weights
 
 // The source pixels of one pixel, and their weights, whose sum is 2^22.
 struct Taps {
