@@ -33,7 +33,7 @@ struct ValueSignature {
   bool has_rank = true;
   Shape shape;                       ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
-  /// Of integers that select rows of a table: its rows; 0 if unknown.
+  /// The rows of the table that these integers select from; 0 if unknown, or if they select none.
   std::int64_t index_limit = 0;
 };
 
