@@ -83,7 +83,7 @@ export function Phases({ document, cell }: { document: AssayDocument; cell: Cell
           })}</tbody>
         </table>
       </div>
-      <CopyTable name="phases" columns={phaseColumns} rows={phases.map(([name, seconds]): Value[] => [name, seconds, seconds / total])} />
+      <CopyTable name="Where the time of a launch goes" columns={phaseColumns} rows={phases.map(([name, seconds]): Value[] => [name, seconds, seconds / total])} />
       {absent.length > 0 && <p class="note">Not separate in this runtime, or not measured: {absent.join(', ')}.</p>}
     </Chart>
   );
