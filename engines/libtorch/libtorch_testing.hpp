@@ -50,13 +50,8 @@ inline LoadArgs layer(std::int64_t rows) {
       "layer" + count);
 }
 
-class Libtorch : public ::testing::Test {
+class Libtorch : public RuntimeTest {
  protected:
-  void SetUp() override {
-    std::string why;
-    engine_ = engine(why);
-    if (engine_ == nullptr) GTEST_SKIP() << why;
-  }
   /// The outputs of one run.
   [[nodiscard]] std::vector<float> run(const LoadArgs& args, std::vector<Tensor> inputs) const {
     const auto program = engine_->load(args);
@@ -73,8 +68,6 @@ class Libtorch : public ::testing::Test {
     EXPECT_THAT(made, IsOk());
     return made ? made->values : std::vector<float>{};
   }
-
-  Engine* engine_ = nullptr;
 };
 
 }  // namespace assay::plugin::test

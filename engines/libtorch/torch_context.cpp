@@ -103,8 +103,7 @@ tl::unexpected<Error> TorchContext::run_error(const std::exception& thrown) cons
   if (of_integers && error.value().hint.empty())
     error.value().hint =
         "give real inputs with --data, or write \"index_limit\" for the input into FILE.pt.json: the number of rows of "
-        "its "
-        "table (docs/lowering.md)";
+        "its table (docs/lowering.md)";
   return error;
 }
 

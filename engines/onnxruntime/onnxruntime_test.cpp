@@ -14,16 +14,7 @@ Result<std::unique_ptr<Engine>> open_engine() {
 
 namespace {
 
-class Onnxruntime : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    engine_ = engine(why);
-    if (engine_ == nullptr) GTEST_SKIP() << why;
-  }
-
-  Engine* engine_ = nullptr;
-};
+using Onnxruntime = RuntimeTest;
 
 /// y = -x on three elements of this type.
 LoadArgs negation(assay_dtype dtype = 1) {

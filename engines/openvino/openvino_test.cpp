@@ -26,20 +26,13 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::Pair;
 
-class Openvino : public ::testing::Test {
+class Openvino : public RuntimeTest {
  protected:
-  void SetUp() override {
-    std::string why;
-    engine_ = engine(why);
-    if (engine_ == nullptr) GTEST_SKIP() << why;
-  }
   [[nodiscard]] KeyValues effective(const LoadArgs& args) const {
     const auto program = engine_->load(args);
     EXPECT_THAT(program, IsOk());
     return program ? (*program)->effective().value_or(KeyValues{}) : KeyValues{};
   }
-
-  Engine* engine_ = nullptr;
 };
 
 /// y = x · x, the matrix product, with this type.

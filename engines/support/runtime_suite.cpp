@@ -15,24 +15,7 @@ using ::testing::Pair;
 
 }  // namespace
 
-class Runtime : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    engine_ = engine(why);
-    if (engine_ == nullptr) GTEST_SKIP() << why;
-  }
-  [[nodiscard]] Result<std::unique_ptr<Program>> load(const std::string& path,
-                                                      const std::string& precision = "as_is") const {
-    LoadArgs args;
-    args.model_path = path;
-    args.precision = precision;
-    args.threads = 1;
-    return engine_->load(args);
-  }
-
-  Engine* engine_ = nullptr;
-};
+using Runtime = RuntimeTest;
 
 /// y = x · x + b over [n, 3].
 Model affine() {

@@ -90,6 +90,27 @@ struct Output {
 };
 [[nodiscard]] Result<Output> output(Context& context, std::size_t index = 0);
 
+/// A test with the engine; skipped if its runtime is not installed.
+class RuntimeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    engine_ = engine(why);
+    if (engine_ == nullptr) GTEST_SKIP() << why;
+  }
+  /// With one thread.
+  [[nodiscard]] Result<std::unique_ptr<Program>> load(const std::string& path,
+                                                      const std::string& precision = "as_is") const {
+    LoadArgs args;
+    args.model_path = path;
+    args.precision = precision;
+    args.threads = 1;
+    return engine_->load(args);
+  }
+
+  Engine* engine_ = nullptr;
+};
+
 MATCHER(IsOk, negation ? "is an error" : "is ok") {
   if (!arg) *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
   return static_cast<bool>(arg);

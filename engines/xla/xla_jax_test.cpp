@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using XlaJax = XlaTest;
+using XlaJax = RuntimeTest;
 
 /// As jax.jit(jnp.linalg.cholesky).lower(x).as_text(), without what follows LAPACK.
 constexpr std::string_view kCholesky =

@@ -39,7 +39,7 @@ std::string affine() {
   return path;
 }
 
-class Xla : public XlaTest {
+class Xla : public RuntimeTest {
  protected:
   /// kAffine, with a change to the text of its sidecar.
   [[nodiscard]] Result<std::unique_ptr<Program>> load_changed(std::string_view from, std::string_view to) const {

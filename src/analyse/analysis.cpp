@@ -68,8 +68,7 @@ Analysis analyse(const Dataset& data, Goal goal) {
             ? "No gain was found that is larger than what these measurements can show: more launches (`--launches`), "
               "batches or runtimes may show one."
             : "Nothing here is ranked, so no gain can be shown: `assay doctor` says what disturbs this machine, and "
-              "more "
-              "launches (`--launches`) make times more certain.";
+              "more launches (`--launches`) make times more certain.";
   analysis.efficiency = efficiencies_of(machines, data, analysis.efficiency_missing);
   analysis.categories = categories_of(machines);
   analysis.architectures = architectures_of(machines);
@@ -107,7 +106,7 @@ Disturbances::Disturbances(const Dataset& data) {
 
 std::string Disturbances::words(const HistoryPoint& point) const {
   std::string words = point.run < of_runs_.size() ? of_runs_[point.run] : "";
-  if (point.noisy) words += words.empty() ? "noisy" : ", noisy";
+  if (lists_flag(point.flags, flag::kNoisy)) words += words.empty() ? "noisy" : ", noisy";
   return words;
 }
 

@@ -13,6 +13,7 @@
 #include "analyse/answers.hpp"
 #include "analyse/groups.hpp"
 #include "base/clock.hpp"
+#include "base/text.hpp"
 
 namespace assay {
 namespace {
@@ -156,8 +157,8 @@ class Differences {
       return change;
     }
     if (distance <= kWithoutSpread) return std::nullopt;
-    change.words = fmt::format("{} since {}; different runs are not compared, and {} earlier {} not show a spread{}",
-                               values, date_, ran.size(), ran.size() == 1 ? "run does" : "runs do", versions_);
+    change.words = fmt::format("{} since {}; different runs are not compared, and {} not show a spread{}", values,
+                               date_, counted(ran.size(), "earlier run does", "earlier runs do"), versions_);
     return change;
   }
 
@@ -269,8 +270,8 @@ std::vector<Change> changes_of(const Dataset& data, int days) {
     change.row = seen.second;
     change.rows = {seen.second};
     change.series = seen.second->series_key;
-    change.words = fmt::format("{} → {} in {} {}", data.versions.at(pair.first), data.versions.at(pair.second),
-                               seen.first, seen.first == 1 ? "cell" : "cells");
+    change.words = fmt::format("{} → {} in {}", data.versions.at(pair.first), data.versions.at(pair.second),
+                               counted(seen.first, "cell"));
     changes.push_back(std::move(change));
   }
   std::ranges::stable_sort(changes, [](const Change& a, const Change& b) {

@@ -102,7 +102,7 @@ std::string choice_words(const Choice& choice, Goal goal, const std::string& uni
 
 std::string sure_words(const Choice& choice) {
   if (choice.cells == 0) return {};
-  const std::string cells = fmt::format("{} {}", choice.cells, choice.cells == 1 ? "cell" : "cells");
+  const std::string cells = counted(choice.cells, "cell");
   return choice.ahead.evidence == Evidence::kRounds ? fmt::format("{} rounds, {}", choice.ahead.rounds, cells) : cells;
 }
 

@@ -9,6 +9,7 @@
 
 #include "analyse/answers.hpp"
 #include "analyse/pairs.hpp"
+#include "base/text.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -38,9 +39,8 @@ const MachinePeak* peak_of(const Record& row, const Dataset& data) {
 std::string peak_words(const MachinePeak& peak) {
   constexpr double kGiga = 1e9;
   constexpr std::size_t kDate = 10;
-  return fmt::format("{} GFLOP/s of {} {}, {} {}, measured {}", in_words(peak.flops_per_s / kGiga), peak.engine,
-                     peak.engine_version, peak.threads, peak.threads == 1 ? "thread" : "threads",
-                     peak.measured_at.substr(0, kDate));
+  return fmt::format("{} GFLOP/s of {} {}, {}, measured {}", in_words(peak.flops_per_s / kGiga), peak.engine,
+                     peak.engine_version, counted(peak.threads, "thread"), peak.measured_at.substr(0, kDate));
 }
 
 bool has_work(const Record& row) { return timed(row) && row.flops.value_or(0) > 0 && row.throughput_ips; }

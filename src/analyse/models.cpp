@@ -52,7 +52,7 @@ std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
       with.push_back(compare_per_item(*first, *row, cells.size()));
     }
   if (others.empty()) {
-    best.words = fmt::format("the most of {} {}", cells.size(), cells.size() == 1 ? "cell" : "cells");
+    best.words = "the most of " + counted(cells.size(), "cell");
     return best;
   }
   const std::size_t decides = deciding(with);

@@ -168,10 +168,10 @@ void unused_threads(const RowGroup& usable, const Dataset& data, Opportunities& 
                      {},
                      false,
                      usable.machine,
-                     fmt::format("{} uses {} of {} cores in {} {}, such as {}: at most {:.2f}×, if the time falls with "
+                     fmt::format("{} uses {} of {} cores in {}, such as {}: at most {:.2f}×, if the time falls with "
                                  "the threads (not compared: `--threads {}` measures it)",
-                                 target, *row->effective_threads, cores[row->hardware_id], count,
-                                 count == 1 ? "cell" : "cells", spot_words(*row), factor, cores[row->hardware_id])});
+                                 target, *row->effective_threads, cores[row->hardware_id], counted(count, "cell"),
+                                 spot_words(*row), factor, cores[row->hardware_id])});
   }
 }
 

@@ -34,6 +34,13 @@ TEST(Error, CodesHaveStableNamesBothWays) {
   EXPECT_EQ(error_code_from("nonsense"), std::nullopt);
 }
 
+TEST(Text, CountsWithThePluralThatFits) {
+  EXPECT_EQ(counted(1, "cell"), "1 cell");
+  EXPECT_EQ(counted(std::size_t{0}, "cell"), "0 cells");
+  EXPECT_EQ(counted(1, "launch", "launches"), "1 launch");
+  EXPECT_EQ(counted(2, "run does", "runs do"), "2 runs do");
+}
+
 TEST(Json, SaysLineAndColumnOfAMistake) {
   const auto json = parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "config.json");
   ASSERT_FALSE(json);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -15,6 +16,13 @@ namespace assay {
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::string lower(std::string_view text);
+
+/// "1 cell", "3 cells". `many`: the plural; "": `one` with an s.
+template <std::integral Number>
+[[nodiscard]] std::string counted(Number count, std::string_view one, std::string_view many = {}) {
+  const std::string_view noun = count == 1 || many.empty() ? one : many;
+  return std::to_string(count).append(" ").append(noun).append(count == 1 || !many.empty() ? "" : "s");
+}
 
 /// Whether `text` equals one of `words`.
 [[nodiscard]] inline bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {

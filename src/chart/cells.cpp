@@ -10,6 +10,7 @@
 
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
+#include "base/text.hpp"
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
 #include "store/dataset.hpp"
@@ -94,8 +95,7 @@ Cells cells_of(const Input& input) {
     });
   }
   for (const auto& [machine, count] : others)
-    cells.notes.push_back(
-        fmt::format("Not shown: {} {} of the machine {}.", count, count == 1 ? "cell" : "cells", machine));
+    cells.notes.push_back(fmt::format("Not shown: {} of the machine {}.", counted(count, "cell"), machine));
   cells.other_machines = cells.notes;
   if (input.data->left_out > 0)
     cells.notes.push_back(
@@ -110,9 +110,7 @@ Cells cells_of(const Input& input) {
       row.latency_p50_quality = kMeanQuality;
       ++means;
     }
-  if (means > 0)
-    cells.notes.push_back(
-        fmt::format("{} {} no median: the mean is shown.", means, means == 1 ? "result has" : "results have"));
+  if (means > 0) cells.notes.push_back(counted(means, "result has", "results have") + " no median: the mean is shown.");
   cells.models = models_of(cells.rows);
   for (const std::string& model : cells.models) {
     const auto own = std::ranges::equal_range(cells.rows, std::pair(lower_case(model), model), {}, name_of_model);
@@ -169,8 +167,7 @@ std::string common_words(std::span<const Record* const> rows) {
   const auto date_of = [](const Record* row) { return row->timestamp.substr(0, 10); };
   const auto [least, most] = std::ranges::minmax(rows | std::views::transform(launches_of));
   if (least > 0)
-    add(least == most ? fmt::format("{} {}", most, most == 1 ? "launch" : "launches")
-                      : fmt::format("{} to {} launches", least, most));
+    add(least == most ? counted(most, "launch", "launches") : fmt::format("{} to {} launches", least, most));
   const auto [oldest, newest] = std::ranges::minmax(rows | std::views::transform(date_of));
   add(oldest.empty() || oldest == newest ? newest : fmt::format("{} to {}", oldest, newest));
   return words;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyse/analyse.hpp"
+#include "base/text.hpp"
 #include "chart/bars.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
@@ -255,8 +256,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
     row.group = name;
     row.series = entry.target;
     row.value = entry.share;
-    row.text = fmt::format("{} {}{}", entry.cells, entry.cells == 1 ? "cell" : "cells",
-                           entry.counted_whole ? "" : ", at least");
+    row.text = counted(entry.cells, "cell") + (entry.counted_whole ? "" : ", at least");
     row.style = kHollow;
     partly |= !entry.counted_whole;
     rows.push_back(row);

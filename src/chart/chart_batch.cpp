@@ -9,6 +9,7 @@
 
 #include "analyse/analyse.hpp"
 #include "analyse/pairs.hpp"
+#include "base/text.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
@@ -331,9 +332,8 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
         ++place;
         ++number;
       }
-    std::string summary = fmt::format("{} of {} {} against the batch size, on {} {}.", plan.question, page.size(),
-                                      page.size() == 1 ? "model" : "models", frame.legend.size(),
-                                      frame.legend.size() == 1 ? "target" : "targets");
+    std::string summary = fmt::format("{} of {} against the batch size, on {}.", plan.question,
+                                      counted(page.size(), "model"), counted(frame.legend.size(), "target"));
     charts.push_back(picture.finish(grid.height(place), table_of(shown, plan.quantities), std::move(summary)));
   }
   return charts;

@@ -10,6 +10,7 @@
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
+#include "base/text.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
@@ -184,7 +185,7 @@ MeanRatio mean_of(const Sides& sides) {
     mean.line.ranked = ranked;
     mean.cells = count;
   }
-  mean.line.name = fmt::format("geometric mean, {} {}", mean.cells, mean.cells == 1 ? "cell" : "cells");
+  mean.line.name = "geometric mean, " + counted(mean.cells, "cell");
   return mean;
 }
 
@@ -247,7 +248,7 @@ Frame frame_of(const Source& source, const Sides& sides, const MeanRatio& mean) 
   for (std::string& note : legend_notes(rows, "")) frame.notes.push_back(std::move(note));
   for (const auto& [count, side] :
        {std::pair(sides.only_baseline, sides.baseline), std::pair(sides.only_candidate, sides.candidate)})
-    if (count > 0) frame.notes.push_back(fmt::format("Only {}: {} {}.", side, count, count == 1 ? "cell" : "cells"));
+    if (count > 0) frame.notes.push_back(fmt::format("Only {}: {}.", side, counted(count, "cell")));
   for (const std::string& note : source.cells.notes) frame.notes.push_back(note);
   return frame;
 }

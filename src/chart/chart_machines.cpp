@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/text.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
@@ -76,8 +77,7 @@ std::vector<Chart> machine_noise(const Source& source) {
                                      : "How quiet were the machines before each run?";
   frame.subtitle = "score of the machine before the run, 0 to 100, higher is better";
   frame.notes = {"`assay doctor` names what lowers the score."};
-  if (unknown > 0)
-    frame.notes.push_back(fmt::format("{} {} no score.", unknown, unknown == 1 ? "run has" : "runs have"));
+  if (unknown > 0) frame.notes.push_back(counted(unknown, "run has", "runs have") + " no score.");
   if (all > machines.size()) frame.notes.push_back(fmt::format("{} of {} machines.", machines.size(), all));
   Table table{{{"machine", "machine", ""},
                {"started", "run", ""},

@@ -28,7 +28,7 @@ constexpr std::array<Phase, kPhases> kPhase{{{"load the runtime", "runtime_load_
                                              {"steady", "steady_ms", "steady", "heat-1"}}};
 
 constexpr const char* kNoCompile =
-    "There is no time of compiling: the runtime compiles when it loads the model, or does not report it.";
+    "The compilation time is not known: the runtime compiles when it loads the model, or does not report it.";
 
 using PhaseTimes = std::array<Number, kPhases>;  // ms
 
@@ -134,9 +134,10 @@ std::vector<Chart> phases(const Source& source) {
   if (without_compile > 0 && one)
     frame.notes.emplace_back(kNoCompile);
   else if (without_compile > 0)
-    frame.notes.push_back(fmt::format(
-        "{} of {} rows have no time of compiling: the runtime compiles when it loads the model, or does not report it.",
-        without_compile, lines.size()));
+    frame.notes.push_back(
+        fmt::format("The compilation time of {} of {} rows is not known: the runtime compiles when it loads the model, "
+                    "or does not report it.",
+                    without_compile, lines.size()));
   if (std::ranges::any_of(shown, [](const Record* row) { return is_simulated(*row); }))
     frame.notes.emplace_back(kSimulatedTimes);
   if (!one) frame.notes.insert(frame.notes.end(), source.cells.notes.begin(), source.cells.notes.end());

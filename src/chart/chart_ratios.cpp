@@ -9,6 +9,7 @@
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
+#include "base/text.hpp"
 #include "chart/bars.hpp"
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
@@ -45,7 +46,7 @@ Row ratio_bar(const std::string& group, const std::string& target, const CellCom
     row.low = comparison.interval->low;
     row.high = comparison.interval->high;
   }
-  row.text = fmt::format("{} {}", cells, cells == 1 ? "cell" : "cells");
+  row.text = counted(cells, "cell");
   if (!comparison.claimed()) row.style = kHollow;
   return row;
 }
@@ -125,7 +126,7 @@ void add_unranked(std::vector<Row>& rows, Table& table, const std::string& group
   row.series = target;
   row.value = found.ratio;
   row.style = kUnranked;
-  row.text = fmt::format("{} {}", found.cells, found.cells == 1 ? "cell" : "cells");
+  row.text = counted(found.cells, "cell");
   table.rows.push_back({row.group, row.series, found.ratio, TableValue(), TableValue(),
                         static_cast<double>(found.cells), std::string("not ranked")});
   rows.push_back(std::move(row));

@@ -117,7 +117,7 @@ TEST(Phases, AreThoseOfOneLaunchOneBehindTheOther) {
   EXPECT_THAT(lengths, ElementsAre(near(0.03), near(0.05), near(0.02), near(0.1), near(0.9)));
   EXPECT_EQ(drawn(chart, 0).back().text, "100\u2009ms");
   EXPECT_EQ(drawn(chart, 1).back().text, "1.10\u2009s");
-  EXPECT_THAT(chart.notes, Contains(HasSubstr("1 of 1 rows have no time of compiling")));
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("The compilation time of 1 of 1 rows is not known")));
 }
 
 TEST(Phases, OfOneCellHaveItsNameInTheTitle) {
@@ -131,7 +131,7 @@ TEST(Phases, OfOneCellHaveItsNameInTheTitle) {
   EXPECT_THAT(chart.title, HasSubstr("Where does the time of vit on openvino, batch 1"));
   const Json& rows = chart.option["dataset"]["source"];
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][1], "openvino");
-  EXPECT_THAT(chart.notes, Contains(HasSubstr("There is no time of compiling")));
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("The compilation time is not known")));
 }
 
 TEST(Distribution, HasNoTimesOfWrongNumbers) {
@@ -202,7 +202,7 @@ TEST(History, RunsOnADisturbedMachineAreBandsWithTheReason) {
     point.p50_ms = 8;
     data.history.push_back(point);
   }
-  data.history.back().noisy = true;
+  data.history.back().flags = "noisy";
   const Chart chart = make_charts(Kind::kHistory, {.data = &data}).front();
   std::vector<std::tuple<double, double, std::string>> bands;
   for (const Json& row : chart.option["dataset"]["source"])
@@ -215,7 +215,7 @@ TEST(History, RunsOnADisturbedMachineAreBandsWithTheReason) {
   EXPECT_EQ(table[3]["disturbed_by"], "");
   Dataset quiet = data;
   quiet.runs.clear();
-  quiet.history.back().noisy = false;
+  quiet.history.back().flags = "";
   EXPECT_THAT(make_charts(Kind::kHistory, {.data = &quiet}).front().notes,
               ::testing::Not(Contains(HasSubstr("Shaded"))));
 }

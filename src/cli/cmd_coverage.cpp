@@ -114,8 +114,7 @@ std::string failed_words(const Choice& choice) {
   const std::vector<std::string> models(choice.models_failed.begin(), choice.models_failed.end());
   return fmt::format(
       "; failed with this version of their engine and of assay: {} ({}), which `assay coverage --model {}` with the "
-      "same "
-      "options measures again",
+      "same options measures again",
       choice.failed, some_of(choice.models_failed), join(models, " "));
 }
 

@@ -92,12 +92,11 @@ std::string operators_markdown(const std::vector<const EngineEntry*>& engines) {
   std::string text = fmt::format(
       "# Operators that are lowered\n\n"
       "The ONNX operators that assay lowers for engines that do not read ONNX (docs/lowering.md), with the versions of "
-      "the "
-      "operator set that are\nimplemented, and after `except` what of the operator is not: {}. assay refuses any other "
+      "the operator set that are\nimplemented, and after `except` what of the operator is not: {}. assay refuses any "
+      "other "
       "operator and "
       "names it. Nodes\nwhose values follow from the shapes and constants of the model, such as `Shape`, are computed "
-      "before "
-      "lowering and need no row.\n\n"
+      "before lowering and need no row.\n\n"
       "Written by `assay engines --ops --output-format md`.\n\n{}\n{}\n",
       totals, head, line);
   for (const auto& [key, cells] : table) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyse/analyse.hpp"
+#include "base/text.hpp"
 #include "base/time_words.hpp"
 #include "report/format.hpp"
 #include "report/terminal.hpp"
@@ -39,12 +40,9 @@ Totals totals(const PlanList& plan) {
   return all;
 }
 
-std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
-
 std::string source_words(const PlannedCell& cell) {
   if (cell.from_launches == 0) return "estimate";
-  return fmt::format("history ({})",
-                     cell.from_launches == 1 ? "1 launch" : fmt::format("{} launches", cell.from_launches));
+  return fmt::format("history ({})", counted(cell.from_launches, "launch", "launches"));
 }
 
 std::string cell_seconds(double seconds) {
@@ -87,7 +85,7 @@ std::string plan_text(const PlanList& plan) {
                                  all.targets.size() == plan.targets
                                      ? counted(plan.targets, "target")
                                      : fmt::format("{} of {}", all.targets.size(), counted(plan.targets, "target")),
-                                 all.launches == 1 ? "1 launch" : fmt::format("{} launches", all.launches));
+                                 counted(all.launches, "launch", "launches"));
   if (all.cells > 0)
     text += fmt::format("; about {} (from the history: {}, estimated: {})", time_words(plan.seconds),
                         counted(all.from_history, "cell"), counted(all.cells - all.from_history, "cell"));

@@ -51,8 +51,8 @@ using Probe = std::function<FoundEngine(const std::string& engine)>;
 
 struct PreferredTargets {
   std::vector<Target> targets;
-  std::vector<std::string>
-      notes;  ///< for each engine that does not run on the preferred hardware: why, and what is used
+  /// For each engine that does not run on the preferred hardware: why, and what is used instead.
+  std::vector<std::string> notes;
 };
 
 /// The targets of the hardware `preferred` (a word of hardware_words()); if it cannot run, those of `request`, which

@@ -9,12 +9,13 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
 namespace {
 
-constexpr std::string_view kNoRunBefore = "There is no run before to compare with.";
+constexpr std::string_view kNoRunBefore = "This is the first run: nothing can be compared with it.";
 
 // Whether a result is so many days older than the newest one.
 bool has_older(const Dataset& data, int days) {
@@ -34,13 +35,8 @@ Section change_section(const char* heading, const std::vector<Change>& changes, 
     section.points.push_back(change.words);
   }
   if (changes.empty())
-    section.paragraphs.emplace_back(older ? "No change is shown."
-                                          : "There is no result that is old enough to compare with.");
+    section.paragraphs.emplace_back(older ? "No change is shown." : "The history does not go back that far.");
   return section;
-}
-
-std::string counted(std::ptrdiff_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 }  // namespace
@@ -70,14 +66,12 @@ std::string changes_answer(const Dataset& data, const Analysis& analysis) {
       if (change.what == kind) sum += static_cast<std::ptrdiff_t>(change.rows.size());
     return sum;
   };
-  std::string words =
-      fmt::format("Since the run before: {} of verdict or status, {} of time, throughput or memory",
-                  counted(count({What::kNewlyWrong, What::kNewlyFailed, What::kFixed}), "change", "changes"),
-                  counted(count({What::kMoved}), "move", "moves"));
+  std::string words = fmt::format("Since the run before: {} of verdict or status, {} of time, throughput or memory",
+                                  counted(count({What::kNewlyWrong, What::kNewlyFailed, What::kFixed}), "change"),
+                                  counted(count({What::kMoved}), "move"));
   if (const std::ptrdiff_t gone = cells(What::kGone); gone > 0)
     words += ", " + counted(gone, "cell that cannot be tried any more", "cells that cannot be tried any more");
-  if (const std::ptrdiff_t fresh = cells(What::kNew); fresh > 0)
-    words += ", " + counted(fresh, "new cell", "new cells");
+  if (const std::ptrdiff_t fresh = cells(What::kNew); fresh > 0) words += ", " + counted(fresh, "new cell");
   return words + ". Times of different runs are never called different: a move is a reason to measure again.";
 }
 

@@ -255,8 +255,7 @@ std::string results_section(const std::vector<Record>& all, bool interrupted) {
       out += grid(rows, at_one_cell, [](const Record& row) { return show_latency(row); });
       out +=
           "#### Throughput Comparison (items/sec)\n\nThe highest of the cells of this model and hardware, with its "
-          "shape "
-          "and the number of cells; higher is better.\n\n";
+          "shape and the number of cells; higher is better.\n\n";
       out += grid(rows, best_at_one_precision, [&](const Record& row) {
         const std::size_t cells = throughput_cells(rows, row.model, target_key(row), row).size();
         return fmt::format("{} (batch {}{}{})", show(row.throughput_ips), row.batch_size.value_or(1),

@@ -19,10 +19,6 @@
 namespace assay {
 namespace {
 
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 // "7 of 12 models" of those that have an answer.
 struct Answered {
   std::map<std::string, std::size_t> claimed;  // by target
@@ -79,8 +75,7 @@ Section sure_section(const Dataset& data) {
   section.paragraphs.emplace_back(
       "Only verified cells are ranked. Two cells are called different by paired rounds of launches of one run only: "
       "the interval shown is 95 %; they are called different only if the 99 % interval of the ratio of their times "
-      "does "
-      "not contain 1.");
+      "does not contain 1.");
   return section;
 }
 
@@ -191,13 +186,12 @@ Document optimal_hardware(const Dataset& data, const Analysis& analysis) {
 Document optimization(const Dataset& data, const Analysis& analysis) {
   const auto shown = static_cast<std::size_t>(
       std::ranges::count_if(analysis.opportunities, [](const Opportunity& each) { return each.claimed; }));
-  const std::string answer =
-      analysis.opportunities.empty()
-          ? analysis.no_opportunity
-          : fmt::format("{} shown by paired rounds, {} that were not compared. The largest: {}.",
-                        counted(shown, "gain is", "gains are"),
-                        counted(analysis.opportunities.size() - shown, "more possible gain", "more possible gains"),
-                        analysis.opportunities.front().words);
+  const std::string answer = analysis.opportunities.empty()
+                                 ? analysis.no_opportunity
+                                 : fmt::format("{} shown by paired rounds, {} that were not compared. The largest: {}.",
+                                               counted(shown, "gain is", "gains are"),
+                                               counted(analysis.opportunities.size() - shown, "more possible gain"),
+                                               analysis.opportunities.front().words);
   return {"optimization",
           "Optimization opportunities",
           answer,
@@ -230,7 +224,7 @@ Document coverage(const Dataset& data, const Analysis& analysis) {
   return {"coverage",
           "Coverage",
           fmt::format("{} of {} have at least one verified cell. Cells: {}.", verified.size(),
-                      counted(all.size(), "architecture", "architectures"), state_words(analysis.states)),
+                      counted(all.size(), "architecture"), state_words(analysis.states)),
           {{"Architectures", {}, {}, {coverage_table(data, analysis)}, {"verification"}}, failure_section(analysis)}};
 }
 
@@ -271,7 +265,7 @@ std::vector<std::string> failure_points(const std::vector<Failure>& failures) {
     std::string text = std::string(to_string(failure.status));
     if (!failure.reason_code.empty()) text += " (" + failure.reason_code + ")";
     if (!failure.cause.empty()) text += ": " + failure.cause;
-    text += ". " + counted(failure.cells.size(), "cell", "cells") + ": " + join(failure.where, "; ");
+    text += ". " + counted(failure.cells.size(), "cell") + ": " + join(failure.where, "; ");
     if (!failure.hint.empty()) text += ". To do: " + failure.hint;
     points.push_back(std::move(text));
   }

@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 // Flags are a sorted set, stored as text.
-std::vector<std::string> flag_list(const Text& flags) {
+std::vector<std::string> flag_list(std::string_view flags) {
   return flags.empty() ? std::vector<std::string>{} : split(flags, ',');
 }
 
@@ -63,10 +63,12 @@ Expected read_value(const Json& json, Verification& out) {
 
 }  // namespace
 
-bool Record::has_flag(std::string_view name) const {
+bool lists_flag(std::string_view flags, std::string_view name) {
   const std::vector<std::string> list = flag_list(flags);
   return std::find(list.begin(), list.end(), name) != list.end();
 }
+
+bool Record::has_flag(std::string_view name) const { return lists_flag(flags, name); }
 
 void Record::add_flag(std::string_view name) {
   if (has_flag(name)) return;

@@ -60,6 +60,9 @@ struct Record {
   [[nodiscard]] bool settled(bool measured) const;
 };
 
+/// Whether a list such as Record::flags has this name.
+[[nodiscard]] bool lists_flag(std::string_view flags, std::string_view name);
+
 /// Whether the keys hash a field (result/keys.hpp).
 struct Hashing {
   struct Default {

@@ -79,8 +79,7 @@ std::string saturation_hint(const std::vector<std::string>& isa) {
   const auto has = [&](std::string_view set) { return std::ranges::find(isa, set) != isa.end(); };
   if (!has("avx2") || has("avx512_vnni") || has("avx_vnni") || has("amx_int8") || has("avx10")) return "";
   return "this CPU has no VNNI: sums of products of unsigned and signed 8-bit numbers saturate at 16 bits; quantise "
-         "the "
-         "weights to 7 bits (reduce_range), or both sides to unsigned numbers";
+         "the weights to 7 bits (reduce_range), or both sides to unsigned numbers";
 }
 
 Result<MaskInputs> MaskInputs::make(const Task& task, const std::vector<InputRecipe>& recipes,

@@ -101,14 +101,13 @@ void OutputChecks::set_fingerprint(const OutputsOfSets& computed) {
 bool OutputChecks::is_slow() const { return task_.generation || row_.first_inference_ms.value_or(0) > kSlowRunMs; }
 
 void OutputChecks::set_checked() {
-  const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
   const bool padded = has_padding(task_.inputs);
   const std::size_t all = sets_to_compare(task_, reference_.outputs.size()).size();
   if (compared_.sets.size() < all) {
     const std::size_t set = compared_.sets.front();
     row_.checked = fmt::format("1 of {} sets (set {}{})", all, set, padded && set == kPaddedSet ? ", padded" : "");
   } else {
-    row_.checked = count(compared_.sets.size(), "set");
+    row_.checked = counted(compared_.sets.size(), "set");
     if (padded)
       row_.checked +=
           std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded: the cache takes no mask";

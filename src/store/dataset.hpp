@@ -43,7 +43,6 @@ struct HistoryPoint {
   CellStatus status = CellStatus::kFailed;
   Verification verification = Verification::kUnverified;
   bool ranked = false;  ///< Record::ranked()
-  bool noisy = false;   ///< flagged `noisy`
   Number p50_ms{}, p50_low_ms{}, p50_high_ms{}, throughput_ips{}, memory_mb{};
   Number mean_ms{};             ///< all that some imported results have
   std::string memory_source{};  ///< as in Record: peaks of different sources are not compared

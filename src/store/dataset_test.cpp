@@ -96,7 +96,7 @@ TEST_F(DatasetTest, PointsSayWhyTheyDidNotRunAndWhatTheyRestOn) {
   const HistoryPoint &measured = data->history[0], &refused = data->history[1];
   EXPECT_EQ(measured.mean_ms, 9);
   EXPECT_EQ(measured.memory_source, "process");
-  EXPECT_TRUE(measured.noisy);
+  EXPECT_EQ(measured.flags, "noisy");
   EXPECT_EQ(measured.refusal, -1);
   ASSERT_THAT(data->refusals, SizeIs(1));
   EXPECT_EQ(refused.refusal, 0);

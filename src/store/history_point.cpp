@@ -62,7 +62,6 @@ HistoryPoint history_point(const Record& row) {
   point.status = row.status;
   point.verification = row.verification;
   point.ranked = row.ranked();
-  point.noisy = row.has_flag(flag::kNoisy);
   point.p50_ms = row.latency_p50_ms;
   point.p50_low_ms = row.latency_p50_low_ms;
   point.p50_high_ms = row.latency_p50_high_ms;

@@ -145,8 +145,6 @@ Table environment_table(const Facts& before, const Facts& after) {
   return table;
 }
 
-std::string how_many(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
-
 std::string because(const Record& row) { return row.message.empty() ? "" : ": " + message_text(row); }
 
 }  // namespace
@@ -190,7 +188,7 @@ Document compare_folders(const Side& before, const Side& after, const std::strin
           "{} of both folders: {} of verdict or status. Only before: {}; only after: {}. Times of different runs are "
           "shown with their ratio, and none is called different: only rounds of one run can show that (`assay run` "
           "with several --hardware or --engines).",
-          how_many(both, "cell"), how_many(changes, "change"), only_before.points.size(), only_after.points.size()),
+          counted(both, "cell"), counted(changes, "change"), only_before.points.size(), only_after.points.size()),
       .sections = {{.heading = "Cells", .tables = {cells_table(pairs)}},
                    std::move(changed),
                    std::move(only_before),

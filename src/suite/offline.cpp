@@ -36,8 +36,6 @@ std::vector<Record> rows_of(const std::vector<exchange::ResultsFile>& files) {
   return rows;
 }
 
-std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
-
 // The history has other models of this machine: the matrix keeps them.
 Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::path& database) {
   if (rows.empty() || is_empty_or_absent(database)) return rows;

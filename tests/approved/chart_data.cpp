@@ -181,7 +181,7 @@ void add_history(Dataset& data, const Record& row) {
     point.time_s = kFirst + kDay * 1.4 * run;
     point.version = run < 5 ? 0 : 1;
     point.launches = run == 0 ? 1 : 3;
-    point.noisy = run == 6 || run == 7;
+    if (run == 6 || run == 7) point.flags = "noisy";
     if (run == 3) {
       point.status = CellStatus::kFailed;
     } else {

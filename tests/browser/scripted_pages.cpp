@@ -270,7 +270,7 @@ class Script {
       point.engine_version = day < 4 ? "1.30.0" : "1.31.1";
       point.effective_precision = row.effective_precision;
       point.flags = row.flags;
-      point.noisy = day == 1 || day == 5;
+      if (day == 1 || day == 5) point.flags = "noisy";
       if (day == 2 && row.latency_p50_ms) {
         point.status = CellStatus::kFailed;
         point.verification = Verification::kUnverified;

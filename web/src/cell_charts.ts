@@ -13,7 +13,7 @@ import { isUnreal } from './words.ts';
 
 const mostLaunches = 6;
 const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
-const noCompile = 'There is no time of compiling: the runtime compiles when it loads the model, or does not report it.';
+const noCompile = 'The compilation time is not known: the runtime compiles when it loads the model, or does not report it.';
 const incidentNote = 'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, or other activity disturbed the result.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
