@@ -12,11 +12,6 @@ namespace assay::plugin {
 namespace jit = torch::jit;
 namespace {
 
-/// An activation as oneDNN names it.
-struct Activation {
-  std::string name = "none", algorithm{};
-};
-
 std::optional<at::Tensor> constant_tensor(const jit::Value* value) {
   const auto known = jit::toIValue(value);
   if (!known || !known->isTensor()) return std::nullopt;
@@ -58,30 +53,23 @@ jit::Value* insert_packed(jit::Graph& graph, const at::Tensor& tensor) {
   return node->output()->setType(c10::TensorType::get());
 }
 
-/// The only node that reads `value`, if it is an activation that oneDNN computes together with the layer.
-std::optional<std::pair<jit::Node*, Activation>> activation_after(const jit::Value* value) {
-  if (value->uses().size() != 1) return std::nullopt;
+/// The only node that reads `value`, if it is a ReLU. oneDNN computes other activations together with the layer, too,
+/// but on AVX2 in more time than the layer and PyTorch's own operator need one after the other: bench/torch_linear.py.
+jit::Node* relu_after(const jit::Value* value) {
+  if (value->uses().size() != 1) return nullptr;
   jit::Node* const user = value->uses().front().user;
-  if (user->kind() == jit::aten::relu) return {{user, {"relu", ""}}};
-  if (user->kind() == jit::aten::silu) return {{user, {"swish", ""}}};
-  if (user->kind() == jit::aten::tanh) return {{user, {"tanh", ""}}};
-  if (user->kind() == jit::aten::sigmoid) return {{user, {"sigmoid", ""}}};
-  if (user->kind() != jit::aten::gelu) return std::nullopt;
-  const auto approximate = jit::toIValue(user->input(1));
-  if (!approximate || !approximate->isString()) return std::nullopt;
-  return {{user, {"gelu", approximate->toStringRef()}}};
+  return user->kind() == jit::aten::relu ? user : nullptr;
 }
 
 void pack_layer(jit::Graph& graph, jit::Node* layer, const at::Tensor& weight) {
   jit::WithInsertPoint before(layer);
   jit::Value* const packed_weight = insert_packed(graph, packed(weight));
-  const auto next = activation_after(layer->output());
-  const Activation activation = next ? next->second : Activation{};
-  jit::Value* const made = graph.insert(
-      c10::Symbol::fromQualString("mkldnn::_linear_pointwise"),
-      {layer->input(0), packed_weight, layer->input(2), activation.name,
-       c10::IValue(c10::impl::GenericList(c10::OptionalType::create(c10::NumberType::get()))), activation.algorithm});
-  jit::Node* const last = next ? next->first : layer;
+  jit::Node* const relu = relu_after(layer->output());
+  jit::Value* const made =
+      graph.insert(c10::Symbol::fromQualString("mkldnn::_linear_pointwise"),
+                   {layer->input(0), packed_weight, layer->input(2), relu != nullptr ? "relu" : "none",
+                    c10::IValue(c10::impl::GenericList(c10::OptionalType::create(c10::NumberType::get()))), ""});
+  jit::Node* const last = relu != nullptr ? relu : layer;
   last->output()->replaceAllUsesWith(made);
 }
 

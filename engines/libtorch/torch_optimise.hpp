@@ -21,12 +21,12 @@ struct TorchCode {
 };
 
 /// `how` is a value of the option `optimize`. With "inference" the weights of linear layers and convolutions are packed
-/// for oneDNN, and what follows them (activations) becomes a part of them, as PyTorch's compiler does for inference.
+/// for oneDNN, and a ReLU that follows becomes a part of them.
 /// Errors: those of torch_error.
 [[nodiscard]] Result<TorchCode> compile(const torch::jit::Module& module, const std::string& how);
 
-/// Replaces linear layers with constant weights by those of oneDNN with packed weights, and activations that follow.
-/// `graph` is frozen.
+/// Replaces linear layers with constant weights by those of oneDNN with packed weights, each with the ReLU that
+/// follows. `graph` is frozen.
 void pack_linear_layers(const std::shared_ptr<torch::jit::Graph>& graph);
 
 }  // namespace assay::plugin
