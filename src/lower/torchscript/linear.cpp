@@ -15,8 +15,14 @@ namespace {
 
 using graph::Node;
 
-// Below this number of rows, a product that reads the weights as they are is faster than oneDNN's with packed ones.
-constexpr std::int64_t kFewRows = 4;
+// From this number of rows on, a product that reads the weights as they are is faster than oneDNN's with packed ones if
+// the result is narrower than the input. Measured on AVX2: bench/torch_linear.py, docs/performance.md.
+constexpr std::int64_t kManyRows = 256;
+
+bool is_faster_packed(const TorchLayer& layer) {
+  if (layer.rows == 1) return layer.outputs < layer.inputs;
+  return layer.rows < kManyRows || layer.outputs >= layer.inputs;
+}
 
 Status matmul(TorchWriter& writer, const Node& node) {
   if (const auto layer = weights_of(writer.program(), node)) {
@@ -88,7 +94,7 @@ std::optional<TorchLayer> weights_of(const StaticProgram& program, const graph::
 std::string torch_layer(TorchWriter& writer, const graph::Node& node, const TorchLayer& layer,
                         const std::optional<std::string>& bias) {
   const std::string x = writer.in(node, 0), weight = writer.in(node, 1);
-  if (layer.rows >= torchscript::linear::kFewRows || layer.rows == 0) {
+  if (torchscript::linear::is_faster_packed(layer)) {
     const std::string turned = torch_call("t", weight);
     return bias ? torch_call("linear", x, turned, *bias) : torch_call("linear", x, turned);
   }

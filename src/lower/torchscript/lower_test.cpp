@@ -93,10 +93,23 @@ TEST_F(Text, WritesALinearLayerForAProductWithWeightsAndItsBias) {
   add_floats(graph(), "b", {3});
   add_node(graph(), "MatMul", {"x", "w"}, {"product"});
   add_node(graph(), "Add", {"b", "product"}, {"y"});
-  request_.shapes["x"] = {8, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.linear(x0, torch.t(self.w1), self.w0)"));
+  for (const std::int64_t rows : {1, 8, 255}) {
+    request_.shapes["x"] = {rows, 4};
+    EXPECT_THAT(text(), HasSubstr("torch.linear(x0, torch.t(self.w1), self.w0)")) << rows;
+  }
+  request_.shapes["x"] = {256, 4};
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), self.w1)")) << "for many rows";
+}
+
+TEST_F(Text, WritesALinearLayerThatMakesItsInputWiderForAllButOneRow) {
+  add_floats(graph(), "w", {4, 5});
+  add_node(graph(), "MatMul", {"x", "w"}, {"y"});
+  for (const std::int64_t rows : {2, 1000}) {
+    request_.shapes["x"] = {rows, 4};
+    EXPECT_THAT(text(), HasSubstr("torch.linear(x0, torch.t(self.w0))")) << rows;
+  }
   request_.shapes["x"] = {1, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [1, 4]), self.w1)")) << "for few rows";
+  EXPECT_THAT(text(), HasSubstr("torch.mm(torch.reshape(x0, [1, 4]), self.w0)"));
 }
 
 // x · ½ · (1 + erf(x / √2)), and the same with a constant that is not √2.
