@@ -54,7 +54,8 @@ jit::Value* insert_packed(jit::Graph& graph, const at::Tensor& tensor) {
 }
 
 /// The only node that reads `value`, if it is a ReLU. oneDNN computes other activations together with the layer, too,
-/// but on AVX2 in more time than the layer and PyTorch's own operator need one after the other: bench/torch_linear.py.
+/// but on AVX2 it needs more time for GELU, SiLU and tanh than the layer and PyTorch's own operator one after the other
+/// (bench/torch_linear.py).
 jit::Node* relu_after(const jit::Value* value) {
   if (value->uses().size() != 1) return nullptr;
   jit::Node* const user = value->uses().front().user;
