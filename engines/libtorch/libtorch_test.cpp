@@ -135,6 +135,19 @@ TEST_F(Libtorch, RefusesTextsThatAreNotAMethodAndNamesTheOperatorThatIsMissing) 
   EXPECT_THAT(engine_->load(with("    return (torch.relu(x0\n")), HasError(ErrorCode::kInvalidArgument, "bad"));
 }
 
+// The size of half a file is not enough of a test: a text that ends after a statement is valid.
+TEST_F(Libtorch, RefusesEveryBeginningOfAText) {
+  const std::string statements = "    v0 = torch.relu(x0)\n    v1 = torch.neg(v0)\n    return (v0, v1, )\n";
+  const auto load = [&](std::size_t length) {
+    const std::string y = value("y", "float32", "2"), z = value("z", "float32", "2");
+    return engine_->load(
+        write_lowered({", x0: Tensor", statements.substr(0, length), value("x", "float32", "2"), y + ", " + z}, "cut"));
+  };
+  EXPECT_THAT(load(statements.size()), IsOk());
+  for (std::size_t length = 0; length + 1 < statements.size(); ++length)  // the last line may lack its end
+    EXPECT_THAT(load(length), HasError(ErrorCode::kInvalidArgument, "cut.torchscript")) << length;
+}
+
 TEST_F(Libtorch, RefusesDevicesThatWereNotTried) {
   LoadArgs args = product();
   args.device_id = "cuda:0";

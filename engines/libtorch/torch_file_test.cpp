@@ -164,7 +164,7 @@ TEST_F(Libtorch, RefusesResultsThatItCannotReturn) {
   args = saved(*engine_, tensors_of("torch.quantize_per_tensor(x0, 1., 0, 12)", one), "quantised");
   write_sidecar(args, "2, 3");
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "a tensor of QInt8"));
-  args = saved(*engine_, tensors_of("None", one), "nothing");
+  args = saved(*engine_, tensors_of("(None, )", one), "nothing");
   write_sidecar(args, "2, 3");
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "returns no tensor"));
 }

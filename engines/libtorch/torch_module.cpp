@@ -54,6 +54,14 @@ struct LoweredNames final : torch::jit::Resolver {
   c10::TypePtr resolveType(const std::string&, const torch::jit::SourceRange&) override { return nullptr; }
 };
 
+/// A text that was cut off after a statement is still a method, but returns nothing.
+Status check_returns(const torch::jit::Module& module, const fs::path& file) {
+  const auto& returned = module.get_method("forward").function().getSchema().returns();
+  if (!returned.empty() && returned.front().type()->kind() != c10::TypeKind::NoneType) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the method in '{}' returns nothing; is the file complete?", file.string()));
+}
+
 }  // namespace
 
 Result<at::Tensor> MappedFiles::tensor(const StoredWeight& weight) {
@@ -128,6 +136,7 @@ Result<LoadedModule> load_lowered(const fs::path& file) {
   }
   try {
     loaded.module.define(text, std::make_shared<LoweredNames>());
+    ASSAY_CHECK_OK(check_returns(loaded.module, file));
   } catch (const std::exception& thrown) {
     return torch_error(thrown, ErrorCode::kInvalidArgument,
                        fmt::format("libtorch does not compile '{}'", file.string()));

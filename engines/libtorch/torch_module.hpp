@@ -35,8 +35,8 @@ struct LoadedModule {
 };
 
 /// A lowered model: the text of a method, and NAME.json (docs/lowering.md). Errors: those of parse_signature and
-/// MappedFiles::tensor; not_found; invalid_argument: libtorch does not compile the text; unsupported: it names an
-/// operator that this libtorch lacks.
+/// MappedFiles::tensor; not_found; invalid_argument: libtorch does not compile the text, or the method returns nothing
+/// (a file that was cut off); unsupported: it names an operator that this libtorch lacks.
 [[nodiscard]] Result<LoadedModule> load_lowered(const std::filesystem::path& file);
 
 }  // namespace assay::plugin
