@@ -19,7 +19,7 @@ namespace {
 
 MeasuringDefaults bench_defaults() {
   MeasuringDefaults defaults;
-  defaults.hardware = "the first of " + join(best_hardware(), ", ") + " that this machine has";
+  defaults.hardware = "the first of " + join(best_hardware(), ", ") + " that this machine has and a runtime can use";
   defaults.settings.batch_sizes = {1, 8, 32, 128};
   defaults.settings.measure.warmup_iterations = 10;
   defaults.settings.measure.iterations = 50;

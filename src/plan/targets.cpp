@@ -176,10 +176,34 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
   return targets;
 }
 
-Result<PreferredTargets> resolve_preferred(const std::string& preferred, const TargetRequest& request,
-                                           const EngineRegistry& registry, const Hardware& machine,
-                                           const Probe& probe) {
-  PreferredTargets found;
+Result<ChosenTargets> resolve_first(const std::vector<std::string>& order, const TargetRequest& request,
+                                    const EngineRegistry& registry, const Hardware& machine, const Probe& probe) {
+  ChosenTargets refused;  // of the first that the machine has
+  std::vector<std::string> notes;
+  for (const std::string& word : order) {
+    if (!machine.entry(word).available) continue;
+    TargetRequest wanted = request;
+    wanted.hardware = {word};
+    ASSAY_TRY(std::vector<Target> targets, resolve_targets(wanted, registry, machine, probe));
+    const auto unusable = std::ranges::find_if_not(targets, &Target::runnable);
+    if (unusable == targets.end()) {
+      for (std::string& note : notes) note += fmt::format("; {} is used", word);
+      return ChosenTargets{std::move(targets), std::move(notes)};
+    }
+    notes.push_back(fmt::format("this machine has {}, but no runtime for it ({})", word, unusable->refusal->message));
+    if (refused.targets.empty()) refused.targets = std::move(targets);
+  }
+  if (!refused.targets.empty()) return refused;
+  ASSAY_TRY(refused.targets, resolve_targets(request, registry, machine, probe));
+  return refused;
+}
+
+Result<ChosenTargets> resolve_preferred(const std::string& preferred, const std::vector<std::string>& order,
+                                        const TargetRequest& request, const EngineRegistry& registry,
+                                        const Hardware& machine, const Probe& probe) {
+  ChosenTargets found;
+  std::vector<std::string> others = order;
+  std::erase(others, preferred);
   const auto resolve_for = [&](const std::vector<std::string>& engines) -> Status {
     TargetRequest wanted = request, automatic = request;
     wanted.hardware = {preferred};
@@ -190,13 +214,20 @@ Result<PreferredTargets> resolve_preferred(const std::string& preferred, const T
       why = fmt::format("the engine '{}' does not support it", entry->name);
     } else {
       ASSAY_TRY(std::vector<Target> targets, resolve_targets(wanted, registry, machine, probe));
-      if (std::ranges::all_of(targets, &Target::runnable)) {
+      const auto unusable = std::ranges::find_if_not(targets, &Target::runnable);
+      if (unusable == targets.end()) {
         std::ranges::move(targets, std::back_inserter(found.targets));
         return {};
       }
-      why = targets.front().refusal->message;
+      why = unusable->refusal->message;
     }
-    ASSAY_TRY(std::vector<Target> targets, resolve_targets(automatic, registry, machine, probe));
+    std::vector<Target> targets;
+    if (engines.empty() && !others.empty()) {
+      ASSAY_TRY(ChosenTargets first, resolve_first(others, automatic, registry, machine, probe));
+      targets = std::move(first.targets);
+    } else {
+      ASSAY_TRY(targets, resolve_targets(automatic, registry, machine, probe));
+    }
     std::vector<std::string> used;
     for (const Target& target : targets) used.push_back(fmt::format("{} of {}", target.hardware, target.engine));
     found.notes.push_back(

@@ -11,10 +11,13 @@
 
 namespace assay {
 namespace {
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::SizeIs;
 
 /// A machine with a processor, and engines that answer what a test says.
 class Targets : public ::testing::Test {
@@ -49,11 +52,12 @@ class Targets : public ::testing::Test {
     asked_.clear();
     return resolve_targets(request, registry_, machine_, [this](const std::string& name) { return look(name); });
   }
-  /// "cuda libtorch" of each target, and the notes.
-  std::pair<std::vector<std::string>, std::vector<std::string>> preferred(const std::string& word,
-                                                                          const TargetRequest& request) {
-    const auto found =
-        resolve_preferred(word, request, registry_, machine_, [this](const std::string& name) { return look(name); });
+  using Words = std::vector<std::string>;
+  /// "cuda libtorch" of each target, and the notes. `word`: the preferred hardware, or "".
+  std::pair<Words, Words> preferred(const std::string& word, const TargetRequest& request, const Words& order = {}) {
+    const auto probe = [this](const std::string& name) { return look(name); };
+    const auto found = word.empty() ? resolve_first(order, request, registry_, machine_, probe)
+                                    : resolve_preferred(word, order, request, registry_, machine_, probe);
     if (!found) return {{to_string(found.error())}, {}};
     std::vector<std::string> words;
     for (const Target& target : found->targets) words.push_back(target.hardware + " " + target.engine);
@@ -179,6 +183,24 @@ TEST_F(Targets, PreferredHardwareIsUsedIfItCanRunElseANoteSaysWhatIsAndWhy) {
                                "cpu of openvino is used")));
   EXPECT_THAT(preferred("cuda", one),  // the hardware is here, and the runtime cannot use it
               Pair(ElementsAre("cpu onnxruntime"), ElementsAre(HasSubstr("offers no cuda device"))));
+}
+
+TEST_F(Targets, TheFirstHardwareThatARuntimeCanUseIsChosen) {
+  const Words order{"cuda", "rocm", "cpu"};
+  EXPECT_THAT(preferred("", {}, order), Pair(ElementsAre("cpu onnxruntime"), IsEmpty()));
+  // A driver is here, and no runtime for it.
+  for (HardwareEntry& entry : machine_.entries) entry.available = entry.available || entry.word == "cuda";
+  EXPECT_THAT(
+      preferred("", {}, order),
+      Pair(ElementsAre("cpu onnxruntime"),
+           ElementsAre(AllOf(HasSubstr("has cuda, but no runtime for it (onnxruntime"), EndsWith("; cpu is used")))));
+  EXPECT_THAT(preferred("cuda", {}, order),
+              Pair(ElementsAre("cpu onnxruntime"), ElementsAre(EndsWith("; cpu of onnxruntime is used"))));
+  EXPECT_THAT(preferred("", {}, {"cuda", "rocm"}), Pair(ElementsAre("cuda onnxruntime"), IsEmpty()))
+      << "its row says why it does not run";
+  engines_["onnxruntime"].push_back({"cuda:0", "cuda", "a GPU", 0, 1});
+  EXPECT_THAT(preferred("", {}, order), Pair(ElementsAre("cuda onnxruntime"), IsEmpty()));
+  EXPECT_THAT(preferred("rocm", {}, order), Pair(ElementsAre("cuda onnxruntime"), SizeIs(1)));
 }
 
 TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {

@@ -38,7 +38,7 @@ struct SessionRequest {
   std::filesystem::path database, spool, cache;
   EngineRegistry::Places places = EngineRegistry::default_places();
   std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: it cannot be resumed
-  bool best_hardware_only = false;   ///< neither hardware nor engines are given: the first of best_hardware() alone
+  bool best_hardware_only = false;   ///< neither hardware nor engines are given: resolve_first() of best_hardware()
   std::string preferred_hardware{};  ///< used if it can run, in place of what would be chosen; empty: no preference
   bool resume = false;
   Json doctor;       ///< what `assay doctor` says of the machine before the run; null if nobody asked

@@ -97,25 +97,26 @@ Status check_request(const SessionRequest& request) {
 
 Result<std::vector<Target>> find_targets(const SessionRequest& request, const EngineRegistry& registry,
                                          const Hardware& machine, std::vector<std::string>& notes) {
-  TargetRequest wanted = request.targets;
-  if (request.best_hardware_only)
-    for (const std::string& word : best_hardware())
-      if (wanted.hardware.empty() && machine.entry(word).available) wanted.hardware = {word};
+  const TargetRequest& wanted = request.targets;
+  std::map<std::string, FoundEngine> known;  // several words may need one engine
   const auto look = [&](const std::string& engine) {
+    const auto found = known.find(engine);
+    if (found != known.end()) return found->second;
     const TimedStep step(fmt::format("looked at the devices of {}", engine));
-    return probe_engine(registry, engine);
+    return known.emplace(engine, probe_engine(registry, engine)).first->second;
   };
-  std::vector<Target> targets;
-  if (request.preferred_hardware.empty()) {
-    ASSAY_TRY(targets, resolve_targets(wanted, registry, machine, look));
+  const std::vector<std::string> order = request.best_hardware_only ? best_hardware() : std::vector<std::string>();
+  ChosenTargets chosen;
+  if (!request.preferred_hardware.empty()) {
+    ASSAY_TRY(chosen, resolve_preferred(request.preferred_hardware, order, wanted, registry, machine, look));
+  } else if (!order.empty()) {
+    ASSAY_TRY(chosen, resolve_first(order, wanted, registry, machine, look));
   } else {
-    ASSAY_TRY(PreferredTargets preferred,
-              resolve_preferred(request.preferred_hardware, wanted, registry, machine, look));
-    targets = std::move(preferred.targets);
-    std::ranges::move(preferred.notes, std::back_inserter(notes));
+    ASSAY_TRY(chosen.targets, resolve_targets(wanted, registry, machine, look));
   }
-  ASSAY_CHECK_OK(check_options(targets, request.settings));
-  return targets;
+  std::ranges::move(chosen.notes, std::back_inserter(notes));
+  ASSAY_CHECK_OK(check_options(chosen.targets, request.settings));
+  return std::move(chosen.targets);
 }
 
 // What became of the request to measure on several hardware types at the same time.

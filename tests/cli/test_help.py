@@ -60,7 +60,7 @@ class Help(tool.ToolTest):
         self.assertEqual(self.default_of("bench", "--batch-sizes"), "1,8,32,128")
         self.assertEqual(self.default_of("verify", "--batch-sizes"), "1")
         self.assertEqual(self.default_of("run", "--hardware"), "all that this machine has")
-        self.assertEqual(self.default_of("bench", "--hardware"), "the first of cuda, rocm, mps, cpu that this machine has")
+        self.assertEqual(self.default_of("bench", "--hardware"), "the first of cuda, rocm, mps, cpu that this machine has and a runtime can use")
         self.assertEqual(self.default_of("run", "--iterations"), "adaptive, until the 95 % interval of the median is within ± 0.5 %")
         self.assertEqual(self.default_of("bench", "--iterations"), "50")
         self.assertEqual(self.default_of("run", "--launches"), "3")
