@@ -22,12 +22,12 @@ json_words() {
 }
 
 # Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`, `engine_framework`,
-# `engine_formats`, `engine_lowered_to`; by hardware word `default_engine`; and `own_hardware`, the words that an engine is made for (default_for).
+# `engine_saves`; by hardware word `default_engine`; and `own_hardware`, the words that an engine is made for (default_for).
 read_engines() {
   local file name text word rank value
   local -A best=()
   engine_names=() own_hardware=""
-  declare -gA engine_hardware=() engine_needs_model=() engine_framework=() engine_formats=() engine_lowered_to=() default_engine=()
+  declare -gA engine_hardware=() engine_needs_model=() engine_framework=() engine_saves=() default_engine=()
   for file in "$root"/engines/*/engine.json; do
     name=${file%/engine.json}
     name=${name##*/}
@@ -38,10 +38,8 @@ read_engines() {
     json_words "$text" framework
     value=${value// /}
     engine_framework[$name]=${value,,}
-    json_words "$text" formats
-    engine_formats[$name]=$value
-    json_words "$text" lowered_to
-    engine_lowered_to[$name]=${value// /}
+    json_words "$text" saves
+    engine_saves[$name]=$value
     json_words "$text" preference
     rank=${value//[!0-9]/}
     rank=${rank:-500}
@@ -95,10 +93,7 @@ add_writer() {
   [[ $1 == *.* ]] || return 0
   extension=${extension,,}
   for name in "${engine_names[@]}"; do
-    [[ ${engine_lowered_to[$name]} != "$extension" ]] || return 0
-  done
-  for name in "${engine_names[@]}"; do
-    [[ -n ${engine_lowered_to[$name]} && " ${engine_formats[$name]} " == *" $extension "* ]] || continue
+    [[ " ${engine_saves[$name]} " == *" $extension "* ]] || continue
     add_engine_group "$name"
     return 0
   done

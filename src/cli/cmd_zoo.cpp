@@ -82,7 +82,7 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
     ASSAY_TRY(shapes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMostShown));
   }
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  const std::optional<LoweredFormat> format = lowered_format(options.output, engine_registry());
+  ASSAY_TRY(const std::optional<LoweredFormat> format, lowered_format(options.output, engine_registry()));
   ZooLowered done;
   if (format) {
     ASSAY_TRY(done, lower_by_name(shapes, *format, engine_registry(), hub, interrupted));
@@ -228,10 +228,11 @@ void register_zoo(CLI::App& app, Commands& commands) {
                                     "Number of tokens in one input, for a format of one set of shapes"),
           kShapes, "N")
       ->default_str("128, or the positions that the graph states if they are fewer");
-  show_as(build_command->add_option("-o,--output", build_options->output,
-                                    "File to write: ONNX, or by its extension .stablehlo or .torchscript (a text, "
-                                    "with its weights beside it) or .pt (TorchScript, written by PyTorch)"),
-          kOutput, "FILE")
+  show_as(
+      build_command->add_option("-o,--output", build_options->output,
+                                "File to write: ONNX, or by its extension .stablehlo, .mlir or .torchscript (a text, "
+                                "with its weights beside it) or .pt (TorchScript, written by PyTorch)"),
+      kOutput, "FILE")
       ->required();
   add_output_format(*build_command, build_options->output_format);
   build_command->footer(

@@ -90,6 +90,10 @@ void check_together(ObjectReader& reader, const EngineEntry& entry) {
           fmt::format("\"{}\" is not an extension such as \"onnx\": use lower-case letters and digits", format));
   if (!entry.lowered_to.empty() && entry.reads(kLoweredFormat))
     reader.refuse("lowered_to", "\"formats\" has \"onnx\": \"lowered_to\" is for engines that do not read it");
+  for (const std::string& format : entry.saves)
+    if (entry.lowered_to.empty() || !entry.reads(format))
+      reader.refuse("saves",
+                    fmt::format("\"saves\" has \"{}\": it is for formats of an engine with \"lowered_to\"", format));
   for (const auto& [format, companion] : entry.companions) {
     if (!entry.reads(format))
       reader.refuse("companions", fmt::format("\"companions\" has \"{}\", which \"formats\" does not have", format));
@@ -135,6 +139,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   reader.read_words("default_for", entry.default_for, hardware_words());
   reader.read("formats", entry.formats);
   reader.read_word("lowered_to", entry.lowered_to, {"torchscript", "stablehlo"});
+  reader.read("saves", entry.saves);
   reader.read("companions", entry.companions);
   bool planned = false;
   reader.read("planned", planned);

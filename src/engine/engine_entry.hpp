@@ -29,6 +29,7 @@ struct EngineEntry {
   /// The dialect of lower/program.hpp in which it gets ONNX models, of one set of shapes each: "torchscript",
   /// "stablehlo". Empty: it reads ONNX files itself, or runs no ONNX model.
   std::string lowered_to{};
+  std::vector<std::string> saves{};  ///< extensions of the files that it writes from a lowered model: "pt"
   /// The extension of the file with the weights, by format: {"xml", "bin"} means that NAME.bin belongs to NAME.xml.
   std::vector<std::pair<std::string, std::string>> companions;
   bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built

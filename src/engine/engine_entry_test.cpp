@@ -45,10 +45,12 @@ TEST(EngineFile, HasDefaultsForAllButThreeKeys) {
 
 TEST(EngineFile, AnEngineWithALoweringTakesOnnxModelsForOneSetOfShapes) {
   const EngineEntry engine =
-      parse_engine(R"({"name": "toy", "hardware": ["cpu"], "formats": ["toy"], "lowered_to": "stablehlo"})",
+      parse_engine(R"({"name": "toy", "hardware": ["cpu"], "formats": ["toy"], "lowered_to": "stablehlo",
+                       "saves": ["toy"]})",
                    "engine.json")
           .value();
   EXPECT_EQ(engine.lowered_to, "stablehlo");
+  EXPECT_THAT(engine.saves, ElementsAre("toy"));
   EXPECT_TRUE(engine.takes("onnx") && engine.takes("toy"));
   EXPECT_FALSE(engine.reads("onnx") || engine.takes("xml"));
   EXPECT_TRUE(engine.fixes_shapes_of("onnx"));
@@ -106,6 +108,7 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndTheValidValues) {
   EXPECT_THAT(with(R"("companions": {"onnx": ".data"})"), HasSubstr("companion \".data\" of \"onnx\" is not"));
   EXPECT_THAT(with(R"("lowered_to": "llvm")"), HasSubstr("\"lowered_to\" has the unknown value \"llvm\""));
   EXPECT_THAT(with(R"("lowered_to": "stablehlo")"), HasSubstr("is for engines that do not read it"));
+  EXPECT_THAT(with(R"("saves": ["onnx"])"), HasSubstr("it is for formats of an engine with \"lowered_to\""));
   EXPECT_THAT(with(R"("shapes": "fixed")"), HasSubstr("\"shapes\" has the unknown value \"fixed\""));
   EXPECT_THAT(with(R"("kv_cache": ["runtime"])"), HasSubstr("\"kv_cache\" has the unknown value \"runtime\""));
   EXPECT_THAT(with(R"("runtime_cache": {})"), HasSubstr("needs either \"graph\" or \"converter\""));

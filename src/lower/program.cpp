@@ -90,6 +90,10 @@ std::optional<Dialect> dialect_from(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Dialect> dialect_from_extension(std::string_view extension) {
+  return extension == "mlir" ? Dialect::kStableHlo : dialect_from(extension);
+}
+
 std::vector<Operator> operators(Dialect dialect) {
   return dialect == Dialect::kTorchScript ? rows(torch_operators()) : rows(hlo_operators());
 }

@@ -29,6 +29,8 @@ enum class Dialect {
 };
 [[nodiscard]] std::string_view to_string(Dialect dialect);
 [[nodiscard]] std::optional<Dialect> dialect_from(std::string_view name);
+/// The dialect of a text in a file with this extension: its name, or "mlir" for StableHLO.
+[[nodiscard]] std::optional<Dialect> dialect_from_extension(std::string_view extension);
 
 /// An input or output of a program. All extents are known.
 struct Value {

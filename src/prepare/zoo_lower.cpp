@@ -55,15 +55,21 @@ Status add_index_limits(lowering::Program& program, const fs::path& model) {
 
 }  // namespace
 
-std::optional<LoweredFormat> lowered_format(const fs::path& file, const EngineRegistry& registry) {
+Result<std::optional<LoweredFormat>> lowered_format(const fs::path& file, const EngineRegistry& registry) {
+  using Found = std::optional<LoweredFormat>;
   const std::string extension = lower(file.extension().string());
-  if (extension.size() < 2) return std::nullopt;
+  if (extension.size() < 2 || extension == ".onnx") return Found();
   const std::string word = extension.substr(1);
-  if (const auto dialect = lowering::dialect_from(word)) return LoweredFormat{.dialect = *dialect};
+  if (const auto dialect = lowering::dialect_from_extension(word)) return Found({.dialect = *dialect});
   for (const EngineEntry& engine : registry.entries())
-    if (!engine.lowered_to.empty() && engine.reads(word))
-      return LoweredFormat{.dialect = *lowering::dialect_from(engine.lowered_to), .engine = engine.name};
-  return std::nullopt;
+    if (std::ranges::find(engine.saves, word) != engine.saves.end())
+      return Found({.dialect = *lowering::dialect_from(engine.lowered_to), .engine = engine.name});
+  // An ONNX file with the extension of another format could not be read again.
+  for (const EngineEntry& engine : registry.entries())
+    if (engine.reads(word))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--output: assay does not write {} files", extension),
+                  "give a file with the extension .onnx, .pt, .torchscript, .stablehlo or .mlir");
+  return Found();
 }
 
 Result<ZooLowered> lower_by_name(const ZooSpecialiseRequest& request, const LoweredFormat& format,

@@ -25,10 +25,11 @@ struct LoweredFormat {
   std::string engine{};
 };
 
-/// The format that the extension of `file` means: a dialect ("m.stablehlo"), or a file that an engine with `lowered_to`
-/// reads ("m.pt"). nullopt: neither, such as .onnx.
-[[nodiscard]] std::optional<LoweredFormat> lowered_format(const std::filesystem::path& file,
-                                                          const EngineRegistry& registry);
+/// The format that the extension of `file` means: a dialect ("m.stablehlo", "m.mlir"), or a file that an engine saves
+/// ("m.pt"). nullopt: ONNX. Errors: invalid_argument: the extension of a format that engines read and nothing writes
+/// ("m.xml").
+[[nodiscard]] Result<std::optional<LoweredFormat>> lowered_format(const std::filesystem::path& file,
+                                                                  const EngineRegistry& registry);
 
 struct ZooLowered {
   zoo::BuiltModel built;                              ///< `path` is the output

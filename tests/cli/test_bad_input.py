@@ -92,6 +92,10 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--engine", "null", "--model", "", says="name of a model is empty")
         self.refused("zoo", "build", "bert", "-o", "", says="--output")
 
+    def test_a_format_that_nothing_writes(self):
+        for name in ("m.xml", "m.pt2"):
+            self.refused("zoo", "build", "bert", "-o", name, says=["--output", name[1:], ".mlir"])
+
     def test_options_that_contradict_each_other(self):
         self.refused("bench", "--engine", "null", "--dtype", "float32", "--precision", "float16", says=["--dtype float32", "--precision float16"])
         self.refused("zoo", "build", "bert", "-o", "b.onnx", "--precision", "float99", says=["float99", "bfloat16"])

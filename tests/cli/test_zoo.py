@@ -97,7 +97,7 @@ class Lowered(tool.ToolTest):
         return any(each["name"] == engine and each["available"] for each in self.run_json("engines")["engines"])
 
     def test_a_text_has_its_signature_and_all_weights_beside_it(self):
-        for name, begins in (("m.stablehlo", "module @assay"), ("m.torchscript", "def forward(self, x0: Tensor")):
+        for name, begins in (("m.stablehlo", "module @assay"), ("n.mlir", "module @assay"), ("m.torchscript", "def forward(self, x0: Tensor")):
             built = self.run_json("zoo", "build", GOLDENS / "bert", "-o", name, "--batch-size", 2, "--sequence-length", 5)
             self.assertEqual(built["path"], name)
             shapes = {each["name"]: each["shape"] for each in built["inputs"]}

@@ -22,7 +22,7 @@ expect "core web" zoo build bert -o run
 expect "core web libtorch" zoo build bert -o m.pt
 expect "core web libtorch" zoo build -o out.d/m.PT bert
 expect "core web libtorch" zoo build -om.pt bert
-expect "core web xla" zoo build bert -o m.mlir
+expect "core web" zoo build bert -o m.mlir
 expect "core web" zoo build bert -o folder.pt/model
 expect "core web libtorch" zoo build bert --output=out/m.pt --batch-size 8
 expect "core web" zoo build bert -o m.torchscript
