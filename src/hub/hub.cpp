@@ -322,6 +322,7 @@ Result<Snapshot> fetch(const Settings& settings, const std::string& model_id, Li
   if (!download.has("config.json"))
     return fail(ErrorCode::kNotFound, fmt::format("'{}' on {} has no config.json", model_id, settings.endpoint));
   std::vector<std::string> names{"config.json"};
+  if (constexpr const char* kImages = "preprocessor_config.json"; download.has(kImages)) names.emplace_back(kImages);
   if (weights.name.ends_with(".json")) {
     ASSAY_CHECK_OK(download.get({weights.name}));
     ASSAY_TRY(const std::vector<std::string> shards, shards_of(download.path_of(weights.name)));

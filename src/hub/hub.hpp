@@ -58,9 +58,9 @@ class Hub {
   explicit Hub(
       Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
 
-  /// config.json and the safetensors of `model_id`. A model is used without contacting the hub if the cache has its
-  /// weights under a usual name (has_usual_name() of hub/cache.hpp), or those that an earlier list said are the
-  /// weights.
+  /// config.json, the safetensors and, if there is one, preprocessor_config.json of `model_id`. A model is used without
+  /// contacting the hub if the cache has its weights under a usual name (has_usual_name() of hub/cache.hpp), or those
+  /// that an earlier list said are the weights.
   ///
   /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp): others may have
   /// fetched one file of several. The files in the cache decide only while the hub is off() or gives no list, whatever

@@ -61,12 +61,11 @@ Result<Layout> layout_of(const InputRecipe& recipe, std::size_t index) {
       kGiveArrays);
 }
 
-Result<ImagePreprocessing> preprocessing_of(const ModelInfo& model) {
-  constexpr const char* kFile = "preprocessor_config.json";
-  const fs::path file = (model.source.empty() ? model.path.parent_path() : model.source) / kFile;
+// Empty: the model has none.
+fs::path preprocessing_file(const ModelInfo& model) {
+  const fs::path file = (model.source.empty() ? model.path.parent_path() : model.source) / "preprocessor_config.json";
   std::error_code ignored;
-  if (fs::is_regular_file(file, ignored)) return read_preprocessing(file);
-  return ImagePreprocessing{};
+  return fs::is_regular_file(file, ignored) ? file : fs::path();
 }
 
 // Writes one item of the tensor.
@@ -157,7 +156,11 @@ Status use_images(const ModelInfo& model, const InputAxes& axes, const std::vect
         ErrorCode::kUnsupported,
         fmt::format("a batch of {} needs as many images; {} has {}", batch, shown_path(axes.data), images.size()),
         fmt::format("use --batch-sizes up to {}, or add images", images.size()));
-  ASSAY_TRY(const ImagePreprocessing how, preprocessing_of(model));
+  inputs.images_as = preprocessing_file(model);
+  ImagePreprocessing how;
+  if (!inputs.images_as.empty()) {
+    ASSAY_TRY(how, read_preprocessing(inputs.images_as));
+  }
   ASSAY_TRY(Tensor tensor, Tensor::create(recipe.dtype, recipe.shape));
   for (std::size_t n = 0; n < batch; ++n) {
     ASSAY_TRY(const Image image, read_image(images[n]));

@@ -189,6 +189,9 @@ Result<ImagePreprocessing> read_preprocessing(const std::filesystem::path& file)
     out.crop = !square && json.at("size").is_object();  // a number alone is both sides
     out.crop_ratio = 1.0;
   }
+  constexpr double kLeastRatio = 0.1;  // a resized image then has 100 times the pixels of the input
+  if (out.crop_ratio < kLeastRatio)
+    return reader.wrong(share && size ? "crop_pct" : "crop_size", "at least a tenth of the size");
   return out;
 }
 

@@ -222,6 +222,8 @@ TEST(ReadPreprocessing, UnderstandsTheKeysOfHuggingFace) {
            {R"({"image_std": [1, 2, 0]})", "'image_std' is not valid; give three numbers above 0"},
            {R"({"size": "big"})", "'size' is not valid; give a number above 0"},
            {R"({"resample": 1})", "resample 1 is a filter that assay does not have"},
+           {R"({"size": 224, "crop_pct": 1e-9})", "'crop_pct' is not valid; give at least a tenth of the size"},
+           {R"({"size": 1e30, "crop_size": 224, "do_center_crop": true})", "'crop_size' is not valid"},
            {R"([])", "is not a JSON object"},
            {R"({)", "preprocessor_config.json"}}) {
     const auto refused = read(text);

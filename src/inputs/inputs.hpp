@@ -27,11 +27,12 @@ struct InputAxes {
 };
 
 struct ModelInputs {
-  std::vector<InputRecipe> recipes;  ///< in the model's order
-  bool uses_batch = false;           ///< some extent follows the batch
-  bool uses_sequence = false;        ///< some extent follows the sequence length
-  std::int64_t images = 0;           ///< how many image files are in the inputs
-  std::int64_t images_found = 0;     ///< of how many
+  std::vector<InputRecipe> recipes;   ///< in the model's order
+  bool uses_batch = false;            ///< some extent follows the batch
+  bool uses_sequence = false;         ///< some extent follows the sequence length
+  std::int64_t images = 0;            ///< how many image files are in the inputs
+  std::int64_t images_found = 0;      ///< of how many
+  std::filesystem::path images_as{};  ///< the preprocessor_config.json that they follow; empty: the default
 };
 
 /// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks

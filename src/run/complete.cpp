@@ -63,8 +63,11 @@ void TaskCompleter::complete(Task& task) {
 
 std::string TaskCompleter::images_note() const {
   if (images_ == 0) return {};
-  return fmt::format("{}: the inputs are images of '{}', the first {} of {} in the order of their paths",
-                     model_.choice.name, axes_.data.string(), images_, images_found_);
+  return fmt::format(
+      "{}: the inputs are images of '{}', the first {} of {} in the order of their paths, preprocessed {}",
+      model_.choice.name, axes_.data.string(), images_, images_found_,
+      images_as_.empty() ? std::string("as for ImageNet: the model has no preprocessor_config.json")
+                         : fmt::format("as '{}' says", images_as_.string()));
 }
 
 Status TaskCompleter::add_inputs(Task& task) {
@@ -76,6 +79,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   task.inputs = std::move(inputs.recipes);
   images_ = std::max(images_, inputs.images);
   images_found_ = std::max(images_found_, inputs.images_found);
+  if (inputs.images > 0) images_as_ = std::move(inputs.images_as);
   use_given(task);
   set_cost(task);
   task.input_sets = input_sets_of(task.input_sets, task.row.flops);

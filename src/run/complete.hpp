@@ -50,6 +50,7 @@ class TaskCompleter {
   const PreparedModel& model_;
   InputAxes axes_;
   std::int64_t images_ = 0, images_found_ = 0;
+  std::filesystem::path images_as_;
   GraphCosts costs_;
 };
 

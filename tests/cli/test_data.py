@@ -47,7 +47,8 @@ class ImageFolder(tool.ToolTest):
         for batch in (1, 4):
             row = rows[batch]
             self.assertEqual((row["status"], row["verification"], row["data_source"], row["input_shape"]), ("completed", "verified", "images", f"({batch}, 3, 32, 32)"), row["message"])
-        self.assertIn("mean.onnx: the inputs are images of 'images', the first 4 of 5 in the order of their paths", notes)
+        self.assertIn("mean.onnx: the inputs are images of 'images', the first 4 of 5 in the order of their paths, preprocessed as for ImageNet: the model has no "
+                      "preprocessor_config.json", notes)
         self.assertEqual(self.bench("--batch-sizes", "4", "--input-shape", "3,32,32")[0][4]["input_hash"], rows[4]["input_hash"])
 
     def test_too_few_and_damaged_images_cost_only_the_cells_that_need_them(self):

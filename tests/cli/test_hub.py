@@ -137,13 +137,14 @@ class HubTest(tool.ToolTest):
         return (self.folder / "model.onnx").read_bytes().decode("latin-1")
 
     def test_fetches_into_hugging_faces_layout_and_only_once(self):
+        self.files["preprocessor_config.json"] = b"{}"  # of models of images
         self.weights_are_the_checkpoints(self.build())
         self.assertEqual((self.cached / "refs" / "main").read_text(), COMMIT)
         snapshot = self.cached / "snapshots" / COMMIT
         for name, content in self.files.items():
             self.assertTrue((snapshot / name).is_symlink())
             self.assertEqual((snapshot / name).read_bytes(), content)
-        blobs = {git_hash(self.files["config.json"]), hashlib.sha256(self.files["model.safetensors"]).hexdigest()}
+        blobs = {git_hash(self.files["config.json"]), git_hash(b"{}"), hashlib.sha256(self.files["model.safetensors"]).hexdigest()}
         self.assertEqual({path.name for path in (self.cached / "blobs").iterdir()}, blobs)
         before = len(self.hub.requests)
         self.weights_are_the_checkpoints(self.build())
