@@ -39,14 +39,16 @@ void set_prompt_rate(Record& row, const Task& task) {
   row.prompt_tokens_per_second = static_cast<double>(prompt * task.shape.batch) * 1e3 / *row.ttft_ms;
 }
 
-// A model file may accept fewer ids than assay draws.
+// A model file may accept fewer ids than assay draws, and most do not say how many.
 Error with_drawn_values(Error error, const std::vector<InputRecipe>& inputs) {
   if (error.code != ErrorCode::kInvalidArgument) return error;
   std::vector<std::string> drawn;
   for (const InputRecipe& input : inputs)
     if (input.fill == Fill::kInteger)
       drawn.push_back(fmt::format("{} from {:.0f} to {:.0f}", shown(input.name), input.low, input.high));
-  if (!drawn.empty()) error.message += "; assay drew the values of " + join(drawn, ", of ");
+  if (drawn.empty()) return error;
+  if (!error.hint.empty()) error.hint += "; ";
+  error.hint += fmt::format("assay drew the values of {}; --data gives others", join(drawn, ", of "));
   return error;
 }
 

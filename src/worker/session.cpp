@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "measure/environment.hpp"
 #include "measure/memory.hpp"
 #include "measure/runner.hpp"
@@ -109,8 +110,10 @@ Result<worker_protocol::Description> WorkerSession::describe() {
   ASSAY_CHECK_OK(open_runtime());
   ASSAY_TRY(auto devices, engine_->devices());
   ASSAY_TRY(auto options, engine_->options());
-  ASSAY_TRY(auto notes, engine_->notes());
-  return worker_protocol::Description{engine_->version(), std::move(devices), std::move(options), std::move(notes)};
+  auto notes = engine_->notes();  // an engine works without them
+  if (!notes) log_warning("the notes of the engine are left out: {}", to_string(notes.error()));
+  return worker_protocol::Description{engine_->version(), std::move(devices), std::move(options),
+                                      std::move(notes).value_or(EngineOptions())};
 }
 
 Result<LoadReply> WorkerSession::load(const LoadRequest& request) {

@@ -98,8 +98,9 @@ class Files(TorchTest):
         sidecar.write_text(json.dumps(signature))
         row = self.bench(self.folder / "golden.pt", expect=2)
         self.assertEqual(row["reason_code"], "invalid_argument")
-        self.assertIn("the model fails with these inputs: index out of range in self; assay drew the values of 'input_ids' from 0 to 999", row["message"])
+        self.assertIn("the model fails with these inputs: index out of range in self", row["message"])
         self.assertIn("write \"index_limit\" for the input into FILE.pt.json", row["hint"])
+        self.assertIn("assay drew the values of 'input_ids' from 0 to 999; --data gives others", row["hint"])
         for each in signature["inputs"]:
             if each["name"] == "input_ids":
                 each["index_limit"] = 99

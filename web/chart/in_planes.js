@@ -47,7 +47,7 @@ function aroundPoint(row, api) {
 }
 
 // Whether a line of text meets none of the boxes.
-function isFree(taken, left, width, y) {
+function meetsNone(taken, left, width, y) {
   return taken.every(function(other) {
     return left > other[1] + 3 || left + width + 3 < other[0] || y - 7 > other[3] || y + 7 < other[2];
   });
@@ -286,7 +286,7 @@ var inPlanes = {
       var left = Math.max(box.x + 3, Math.min(a + 3, box.x + box.width - 3 - width));
       var children = [{type: 'rect', shape: {x: a, y: box.y, width: b - a, height: box.height}, style: {fill: args.colour, opacity: 0.22}}];
       for (var y = bottom - 9; y > box.y + box.height / 2 + 7; y -= 13) {
-        if (!isFree(taken, left, width, y)) continue;
+        if (!meetsNone(taken, left, width, y)) continue;
         taken.push([left, left + width, y - 6, y + 6]);
         children.push(text(words, left, y, {fill: args.ink2}));
         break;
@@ -322,7 +322,7 @@ var inPlanes = {
       children.push(path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])));
       var last = box.y + (owner.panel.some(function(other) { return other.series === 'incidents'; }) ? box.height / 2 - 7 : box.height - 6);
       for (var y = box.y + 9; y < last; y += 13) {
-        if (!isFree(taken, left, width, y)) continue;
+        if (!meetsNone(taken, left, width, y)) continue;
         taken.push([left, left + width, y - 6, y + 6]);
         children.push(text(words, left, y, {fill: args.ink2}));
         break;

@@ -41,17 +41,26 @@ export function earlierCells(document: Pick<AssayDocument, 'cells' | 'series' | 
   });
 }
 
-/** It has a time or a verdict, as queries/cells_latest.sql wants it of a cell. */
-const stands = (cell: Cell) => !['skipped', 'unavailable'].includes(stateOf(cell)) && !cell.text('flags').split(',').includes('partial') &&
-  (cell.text('status') !== 'completed' || cell.number('latency_p50_ms') !== null);
+/** An imported result may have a mean and no median; an earlier one has its throughput only. */
+const hasTime = (cell: Cell) => ['latency_p50_ms', 'latency_mean_ms', 'throughput_ips'].some((name) => cell.number(name) !== null);
 
-/** Of each series one result: the first that stands, else the first. Cells without a series are all kept. */
+/** Whether no older result is shown instead: the rule of queries/cells_latest.sql. `verified`: a newer result of the series is verified. */
+function stands(cell: Cell, verified: boolean): boolean {
+  if (['skipped', 'unavailable'].includes(stateOf(cell)) || cell.text('flags').split(',').includes('partial')) return false;
+  if (cell.text('status') === 'completed') return hasTime(cell);
+  return !(verified && ['wrong', 'unsupported'].includes(cell.text('status')));
+}
+
+/** Of each series one result, of `cells` from the newest to the oldest: the first that stands, else the first. Cells without a series are all kept. */
 export function oneOfEach(cells: readonly Cell[]): Cell[] {
-  const chosen = new Map<string | Cell, Cell>();
+  const chosen = new Map<string | Cell, { cell: Cell; stands: boolean; verified: boolean }>();
   for (const cell of cells) {
     const key = cell.text('series_key') || cell;
     const before = chosen.get(key);
-    if (before === undefined || (!stands(before) && stands(cell))) chosen.set(key, cell);
+    const verified = before?.verified === true || (cell.text('status') === 'completed' && cell.text('verification') === 'verified');
+    const found = stands(cell, before?.verified === true);
+    if (before === undefined || (!before.stands && found)) chosen.set(key, { cell, stands: found, verified });
+    else before.verified = verified;
   }
-  return [...chosen.values()];
+  return [...chosen.values()].map((one) => one.cell);
 }

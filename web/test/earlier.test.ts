@@ -81,4 +81,10 @@ test('of a series in a run, what has neither a time nor a verdict does not hide 
   assert.deepEqual(keys(failed, good), ['failed']);
   assert.deepEqual(keys(at('partial', { flags: 'partial' }), good), ['good']);
   assert.deepEqual(keys(skipped), ['skipped']);
+  const untimed = { latency_p50_ms: null, throughput_ips: null };
+  const checked = at('checked', { ...untimed, verification: 'verified' }), wrong = at('wrong', { status: 'wrong' });
+  assert.deepEqual(keys(checked, good), ['good']);
+  assert.deepEqual(keys(wrong, good), ['wrong']);
+  assert.deepEqual(keys(checked, wrong, good), ['good']);  // it is not wrong any more
+  assert.deepEqual(keys(at('mean', { ...untimed, latency_mean_ms: 3 }), good), ['mean']);
 });
