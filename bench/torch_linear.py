@@ -46,10 +46,10 @@ def main():
     print("| layer | rows | linear ms | addmm ms | packed ms | packed / addmm |\n| --- | --- | --- | --- | --- | --- |")
     for inputs, outputs in SIZES:
         weight, bias = torch.randn(outputs, inputs), torch.randn(outputs)
-        packed, turned = torch.ops.mkldnn._reorder_linear_weight(weight, None), weight.t().contiguous()
+        packed, transposed = torch.ops.mkldnn._reorder_linear_weight(weight, None), weight.t().contiguous()
         for rows in ROWS:
             x = torch.randn(rows, inputs)
-            times = medians([lambda: functional.linear(x, weight, bias), lambda: torch.addmm(bias, x, turned), lambda: onednn(x, packed, bias)],
+            times = medians([lambda: functional.linear(x, weight, bias), lambda: torch.addmm(bias, x, transposed), lambda: onednn(x, packed, bias)],
                             options.rounds)
             print(f"| {inputs} to {outputs} | {rows} | {' | '.join(f'{time:.3f}' for time in times)} | {times[2] / times[1]:.2f} |")
     print("\n| activation after 768 to 3072 | rows | within ms | after ms | within / after |\n| --- | --- | --- | --- | --- |")

@@ -135,7 +135,7 @@ TEST_F(Libtorch, RefusesTextsThatAreNotAMethodAndNamesTheOperatorThatIsMissing) 
   EXPECT_THAT(engine_->load(with("    return (torch.relu(x0\n")), HasError(ErrorCode::kInvalidArgument, "bad"));
 }
 
-// The size of half a file is not enough of a test: a text that ends after a statement is valid.
+// Half a file is only one case: a text that ends after a statement is valid.
 TEST_F(Libtorch, RefusesEveryBeginningOfAText) {
   const std::string statements = "    v0 = torch.relu(x0)\n    v1 = torch.neg(v0)\n    return (v0, v1, )\n";
   const auto load = [&](std::size_t length) {

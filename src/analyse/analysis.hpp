@@ -181,7 +181,7 @@ struct Analysis {
 /// How quiet the machine was before the run of the newest cell; absent if nobody looked.
 [[nodiscard]] std::optional<MachineScore> machine_score(const Dataset& data);
 
-/// What disturbed results of a history. Lifetime: of the dataset, which it refers to.
+/// What disturbed results of a history. The points that it is asked about are those of the same dataset.
 class Disturbances {
  public:
   explicit Disturbances(const Dataset& data);

@@ -22,7 +22,7 @@ namespace assay {
 [[nodiscard]] std::string place_of(const Record& row, const std::map<std::string, std::string>& machines);
 
 /// Whether the result is one: it ran, or failed. What was not available or skipped, or only verified again without a
-/// verdict, is none.
+/// verdict, is not a result.
 [[nodiscard]] bool says_something(const HistoryPoint& point);
 [[nodiscard]] bool works(const HistoryPoint& point);
 

@@ -146,8 +146,7 @@ std::vector<Chart> history(const Source& source) {
         fmt::format("The {} series with the most results of {}; --series KEY shows another one.", lines.size(), all));
   frame.notes.emplace_back(
       "Band: 95 % interval of the median. Times of different runs are shown, but never claimed different. Dotted "
-      "lines: "
-      "the version of the runtime or of assay changed. Hollow: no interval over launches.");
+      "lines: the version of the runtime or of assay changed. Hollow: no interval over launches.");
   Table table{{{"cell", "cell", ""},
                {"time", "time", ""},
                {"p50_ms", "median", "ms", Better::kLower},

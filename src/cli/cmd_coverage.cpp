@@ -113,8 +113,9 @@ std::string failed_words(const Choice& choice) {
   if (choice.failed == 0) return {};
   const std::vector<std::string> models(choice.models_failed.begin(), choice.models_failed.end());
   return fmt::format(
-      "; failed with this version of their engine and of assay: {} ({}), which `assay coverage --model {}` with the "
-      "same options measures again",
+      "; failed with this version of their engine and of assay: {} ({}); `assay coverage --model {}` with the same "
+      "other "
+      "options measures every cell of these models again",
       choice.failed, some_of(choice.models_failed), join(models, " "));
 }
 

@@ -53,10 +53,10 @@ void print(const MeasuredPeaks& measured, const fs::path& database) {
   constexpr double kGiga = 1e9;
   std::printf("\nmeasured peaks, the best of several multiplications of matrices:\n");
   for (const MeasuredPeak& peak : measured.peaks)
-    std::printf("  %-9s %-9s %8s GFLOP/s %6s GB/s  %s %s, %d %s%s\n", peak.hardware.c_str(), peak.precision.c_str(),
+    std::printf("  %-9s %-9s %8s GFLOP/s %6s GB/s  %s %s, %s%s\n", peak.hardware.c_str(), peak.precision.c_str(),
                 in_words(peak.flops_per_s / kGiga).c_str(), in_words(peak.bytes_per_s / kGiga).c_str(),
-                peak.engine.c_str(), peak.engine_version.c_str(), peak.threads,
-                peak.threads == 1 ? "thread" : "threads", peak.disturbed ? "; disturbed: it may be too low" : "");
+                peak.engine.c_str(), peak.engine_version.c_str(), counted(peak.threads, "thread").c_str(),
+                peak.disturbed ? "; disturbed: it may be too low" : "");
   for (const std::string& line : measured.left_out) std::printf("  not measured: %s\n", sanitise(line).c_str());
   if (!measured.peaks.empty()) std::printf("stored in %s\n", shown_path(database).c_str());
 }

@@ -93,9 +93,8 @@ std::string operators_markdown(const std::vector<const EngineEntry*>& engines) {
       "# Operators that are lowered\n\n"
       "The ONNX operators that assay lowers for engines that do not read ONNX (docs/lowering.md), with the versions of "
       "the operator set that are\nimplemented, and after `except` what of the operator is not: {}. assay refuses any "
-      "other "
-      "operator and "
-      "names it. Nodes\nwhose values follow from the shapes and constants of the model, such as `Shape`, are computed "
+      "other operator and names it. Nodes\nwhose values follow from the shapes and constants of the model, such as "
+      "`Shape`, are computed "
       "before lowering and need no row.\n\n"
       "Written by `assay engines --ops --output-format md`.\n\n{}\n{}\n",
       totals, head, line);

@@ -84,7 +84,7 @@ Result<std::vector<ValueSignature>> signature(const assay_engine_table& table, a
   return std::move(found.items);
 }
 
-// What a function of the engine, of a program or of an engine, adds to a sink of pairs.
+// The pairs that a function of an engine or a program adds to a sink.
 template <class Object>
 Result<EngineOptions> pairs_of(const assay_engine_table& table,
                                assay_error* (*list)(Object*, const assay_key_value_sink*), Object* object) {

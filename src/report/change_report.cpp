@@ -55,23 +55,18 @@ std::vector<Section> change_sections(const Dataset& data, const Analysis& analys
 std::string changes_answer(const Dataset& data, const Analysis& analysis) {
   if (is_first_run(data, analysis)) return std::string(kNoRunBefore);
   using What = Change::What;
-  const auto count = [&](std::initializer_list<What> kinds) {
-    return std::ranges::count_if(analysis.since_last_run, [&](const Change& change) {
-      return std::ranges::find(kinds, change.what) != kinds.end();
-    });
-  };
-  const auto cells = [&](What kind) {
-    std::ptrdiff_t sum = 0;
+  const auto cells = [&](std::initializer_list<What> kinds) {
+    std::size_t sum = 0;
     for (const Change& change : analysis.since_last_run)
-      if (change.what == kind) sum += static_cast<std::ptrdiff_t>(change.rows.size());
+      if (std::ranges::find(kinds, change.what) != kinds.end()) sum += change.rows.size();
     return sum;
   };
   std::string words = fmt::format("Since the run before: {} of verdict or status, {} of time, throughput or memory",
-                                  counted(count({What::kNewlyWrong, What::kNewlyFailed, What::kFixed}), "change"),
-                                  counted(count({What::kMoved}), "move"));
-  if (const std::ptrdiff_t gone = cells(What::kGone); gone > 0)
+                                  counted(cells({What::kNewlyWrong, What::kNewlyFailed, What::kFixed}), "change"),
+                                  counted(cells({What::kMoved}), "move"));
+  if (const std::size_t gone = cells({What::kGone}); gone > 0)
     words += ", " + counted(gone, "cell that cannot be tried any more", "cells that cannot be tried any more");
-  if (const std::ptrdiff_t fresh = cells(What::kNew); fresh > 0) words += ", " + counted(fresh, "new cell");
+  if (const std::size_t fresh = cells({What::kNew}); fresh > 0) words += ", " + counted(fresh, "new cell");
   return words + ". Times of different runs are never called different: a move is a reason to measure again.";
 }
 

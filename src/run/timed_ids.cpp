@@ -64,8 +64,7 @@ Status TimedIdsCheck::force(const ForceIds& force) {
 
 std::string TimedIdsCheck::text() const {
   std::string text = fmt::format("{} of {} token ids", compared_, tokens_);
-  if (forced_ > 0)
-    text += fmt::format(" ({} generation{} forced through the reference)", forced_, forced_ == 1 ? "" : "s");
+  if (forced_ > 0) text += fmt::format(" ({} forced through the reference)", counted(forced_, "generation"));
   return text;
 }
 

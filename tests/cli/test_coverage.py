@@ -66,8 +66,8 @@ class Measuring(Coverage):
         model = ["--model", "bert", "--engine-option", "crash_at_run=2"]
         self.coverage(*model, expect=1)
         bundles = len(self.spool_bundles())
-        words = ("0 of 1 cells have a result with this version of their engine; failed with this version of their engine and of assay: 1 (bert), "
-                 "which `assay coverage --model bert` with the same options measures again")
+        words = ("0 of 1 cells have a result with this version of their engine; failed with this version of their engine and of assay: 1 (bert); "
+                 "`assay coverage --model bert` with the same other options measures every cell of these models again")
         said = self.coverage("--incremental-benchmarks", *model).stdout
         self.assertIn(words, said)
         self.assertNotIn("up to date", said)

@@ -95,8 +95,8 @@ std::string torch_layer(TorchWriter& writer, const graph::Node& node, const Torc
                         const std::optional<std::string>& bias) {
   const std::string x = writer.in(node, 0), weight = writer.in(node, 1);
   if (torchscript::linear::is_faster_packed(layer)) {
-    const std::string turned = torch_call("t", weight);
-    return bias ? torch_call("linear", x, turned, *bias) : torch_call("linear", x, turned);
+    const std::string matrix = torch_call("t", weight);
+    return bias ? torch_call("linear", x, matrix, *bias) : torch_call("linear", x, matrix);
   }
   const std::vector<std::int64_t> matrix{layer.rows, layer.inputs};
   const std::string rows = torch_call("reshape", x, torch_list(matrix));
