@@ -16,7 +16,7 @@ namespace {
 Result<Hlo> operand_last(HloWriter& writer, const graph::Node& node, std::size_t index, const Shape& output) {
   const Shape& own = writer.program().shape(node.inputs[index]);
   if (own.size() == output.size()) return writer.input_last(node, index);
-  ASSAY_TRY(const Hlo plain, writer.input(node, index));
+  ASSAY_TRY(Hlo plain, writer.input(node, index));
   if (own.empty()) return plain;
   Shape full(output.size(), 1);
   std::ranges::copy(own, full.end() - static_cast<std::ptrdiff_t>(own.size()));
@@ -92,7 +92,7 @@ Hlo is_nan(HloWriter& writer, const graph::Node&, const Hlo& x) { return writer.
 Hlo is_infinite(HloWriter& writer, const graph::Node& node, const Hlo& x) {
   const bool positive = node.integer("detect_positive", 1) != 0, negative = node.integer("detect_negative", 1) != 0;
   if (!positive && !negative) return writer.splat(0, DType::kBool, x.shape);
-  const Hlo above = writer.compare("EQ", x, writer.highest(x.dtype, x.shape));
+  Hlo above = writer.compare("EQ", x, writer.highest(x.dtype, x.shape));
   const Hlo below = writer.compare("EQ", x, writer.lowest(x.dtype, x.shape));
   if (!negative) return above;
   return positive ? writer.binary(kOr, above, below) : below;
@@ -105,7 +105,7 @@ Hlo divided(HloWriter& writer, const graph::Node&, const Hlo& a, const Hlo& b) {
 
 // fmod = 0: the sign of the divisor, as Python's; 1: that of the dividend, as C's fmod.
 Hlo modulo(HloWriter& writer, const graph::Node& node, const Hlo& a, const Hlo& b) {
-  const Hlo rest = writer.binary("stablehlo.remainder", a, b);
+  Hlo rest = writer.binary("stablehlo.remainder", a, b);
   if (node.integer("fmod", 0) != 0 || is_unsigned(a.dtype)) return rest;
   const Hlo zero = writer.splat_like(0, a);
   const Hlo differs = writer.binary(kXor, writer.compare("LT", rest, zero), writer.compare("LT", b, zero));

@@ -19,7 +19,7 @@ Hlo from_the_end(HloWriter& writer, const Hlo& indices, std::int64_t extent) {
 
 // Constants are looked at; others are corrected in each run.
 Result<Hlo> indices_of(HloWriter& writer, const graph::Node& node, std::size_t index, std::int64_t extent) {
-  ASSAY_TRY(const Hlo indices, writer.input(node, index));
+  ASSAY_TRY(Hlo indices, writer.input(node, index));
   if (writer.program().constant(node.inputs[index]) != nullptr) {
     ASSAY_TRY(const auto numbers, writer.program().integers(node, node.inputs[index]));
     if (std::ranges::all_of(numbers, [](std::int64_t each) { return each >= 0; })) return indices;

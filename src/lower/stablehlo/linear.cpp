@@ -51,7 +51,7 @@ Hlo product_of(HloWriter& writer, const Hlo& a, const Hlo& b, DType result, cons
 
 Result<Hlo> centred(HloWriter& writer, const graph::Node& node, std::size_t index, std::size_t zero_index, bool rows) {
   ASSAY_TRY(const Hlo given, writer.input(node, index));
-  const Hlo x = writer.convert(given, DType::kInt32);
+  Hlo x = writer.convert(given, DType::kInt32);
   if (!has_input(node, zero_index)) return x;
   ASSAY_TRY(const Hlo read, writer.input(node, zero_index));
   Hlo zero = writer.convert(read, DType::kInt32);

@@ -56,7 +56,7 @@ Hlo elements_at(HloWriter& writer, const Image& image, std::span<const Hlo> plac
     }
     pieces.push_back(writer.reshape(writer.convert(valid, DType::kInt32), apart));
   }
-  const Hlo read = writer.gather_nd(image.x, writer.concatenate(pieces, static_cast<std::int64_t>(shape.size())));
+  Hlo read = writer.gather_nd(image.x, writer.concatenate(pieces, static_cast<std::int64_t>(shape.size())));
   if (!inside) return read;
   Axes axes;
   for (std::int64_t i = 0; i < inside->rank(); ++i) axes.push_back(i);

@@ -103,19 +103,17 @@ Status mel_filters(HloWriter& writer, const graph::Node& node) {
 
 // By Laplace's expansion along the first row of what is left; the number of terms is n!.
 Hlo determinant_of(HloWriter& writer, const std::vector<std::vector<Hlo>>& rows, std::size_t from,
-                   std::vector<std::size_t> columns) {
+                   const std::vector<std::size_t>& columns) {
   if (columns.size() == 1) return rows[from][columns[0]];
-  std::optional<Hlo> total;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  const auto term = [&](std::size_t i) {
     std::vector<std::size_t> rest = columns;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-    const Hlo term = writer.multiply(rows[from][columns[i]], determinant_of(writer, rows, from + 1, rest));
-    if (!total)
-      total = term;
-    else
-      total = i % 2 == 0 ? writer.add(*total, term) : writer.subtract(*total, term);
-  }
-  return *total;
+    return writer.multiply(rows[from][columns[i]], determinant_of(writer, rows, from + 1, rest));
+  };
+  Hlo total = term(0);
+  for (std::size_t i = 1; i < columns.size(); ++i)
+    total = i % 2 == 0 ? writer.add(total, term(i)) : writer.subtract(total, term(i));
+  return total;
 }
 
 Status determinant(HloWriter& writer, const graph::Node& node) {

@@ -42,7 +42,7 @@ Result<Hlo> HloWriter::value(std::string_view name) {
   const Weight* weight = program_->constant(name);
   if (weight == nullptr)
     return fail(ErrorCode::kInternal, fmt::format("nothing was lowered for the value {}", shown(name)));
-  ASSAY_TRY(const Hlo made, constant(*weight));
+  ASSAY_TRY(Hlo made, constant(*weight));
   // A constant in a region is only valid there.
   if (!made.id.starts_with("%w")) return made;
   values_[std::string(name)].plain = made;
@@ -66,7 +66,7 @@ Result<Hlo> HloWriter::input_last(const graph::Node& node, std::size_t index) {
     if (found != values_.end() && found->second.last) return *found->second.last;
   }
   ASSAY_TRY(const Hlo plain, input(node, index));
-  const Hlo last = to_last(plain);
+  Hlo last = to_last(plain);
   values_[std::string(node.inputs[index])].last = last;
   values_[std::string(node.inputs[index])].plain = plain;
   return last;

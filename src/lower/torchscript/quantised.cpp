@@ -118,7 +118,7 @@ Status quantize_dynamically(TorchWriter& writer, const Node& node) {
 
 // Input i as float64 without its zero point, which has one element or one for each place of `axis`.
 std::string exact(TorchWriter& writer, const Node& node, std::size_t i, std::size_t zero, std::size_t axis) {
-  const std::string x = to(writer.in(node, i), DType::kFloat64);
+  std::string x = to(writer.in(node, i), DType::kFloat64);
   if (!has_input(node, zero)) return x;
   std::string point = to(writer.in(node, zero), DType::kFloat64);
   if (const Shape& shape = writer.shape(node, zero); shape.size() == 1) {
@@ -151,7 +151,7 @@ Status convolution_of_integers(TorchWriter& writer, const Node& node) {
 
 // The scale of one operand; `rows`: its shape if it has an element for each row or channel.
 std::string scale_of(TorchWriter& writer, const Node& node, std::size_t i, const Shape& rows) {
-  const std::string scale = to(writer.in(node, i), DType::kFloat32);
+  std::string scale = to(writer.in(node, i), DType::kFloat32);
   const Shape& shape = writer.shape(node, i);
   if (shape.empty()) return scale;
   return torch_call("reshape", scale,
