@@ -13,9 +13,9 @@ namespace assay {
 namespace {
 
 const Refusal& refusal_of(const Dataset& data, const HistoryPoint& point) {
-  static const Refusal kUnknown;
+  static const Refusal unknown;
   const auto index = static_cast<std::size_t>(point.refusal);
-  return point.refusal >= 0 && index < data.refusals.size() ? data.refusals[index] : kUnknown;
+  return point.refusal >= 0 && index < data.refusals.size() ? data.refusals[index] : unknown;
 }
 
 bool refuses(const Dataset& data, const HistoryPoint& point) {

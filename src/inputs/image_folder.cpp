@@ -124,7 +124,7 @@ Result<std::vector<fs::path>> images_in(const fs::path& data) {
   for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
     const fs::path& file = it->path();
     std::error_code ignored;
-    if (file.filename().string().starts_with(".")) {
+    if (file.filename().string().starts_with('.')) {
       it.disable_recursion_pending();
     } else if (it.depth() == 0 && has_array_name(file)) {
       return std::vector<fs::path>();

@@ -20,10 +20,10 @@ double bilinear(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
 // R. Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -1/2.
 double bicubic(double x) {
-  constexpr double a = -0.5;
+  constexpr double kA = -0.5;
   x = std::abs(x);
-  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
+  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * kA;
   return 0;
 }
 
@@ -43,8 +43,8 @@ std::vector<Taps> taps_of(std::int64_t from, std::int64_t to, ImagePreprocessing
   for (std::int64_t i = 0; i < to; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     Taps taps;
-    taps.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(centre - support + 0.5));
-    const std::int64_t end = std::min(from, static_cast<std::int64_t>(centre + support + 0.5));
+    taps.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(centre - support + 0.5)));
+    const std::int64_t end = std::min(from, static_cast<std::int64_t>(std::floor(centre + support + 0.5)));
     std::vector<double> weights;
     double sum = 0;
     for (std::int64_t x = taps.first; x < end; ++x) {
