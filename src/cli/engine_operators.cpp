@@ -104,7 +104,7 @@ std::string operators_markdown(const std::vector<const EngineEntry*>& engines) {
       const auto cell = cells.find(engine);
       text += cell == cells.end() ? " |" : fmt::format(" {} |", cell->second);
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -89,7 +89,7 @@ std::string plan_text(const PlanList& plan) {
   if (all.cells > 0)
     text += fmt::format("; about {} (from the history: {}, estimated: {})", time_words(plan.seconds),
                         counted(all.from_history, "cell"), counted(all.cells - all.from_history, "cell"));
-  text += "\n";
+  text += '\n';
   std::vector<std::vector<std::string>> lines{{"model", "target", "shape", "launches", "expected", "from"}};
   for (const PlannedCell& cell : plan.cells)
     if (cell.launches > 0)
@@ -99,14 +99,14 @@ std::string plan_text(const PlanList& plan) {
   std::vector<std::size_t> widths(lines.front().size(), 0);
   for (const auto& line : lines)
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns_of(line[i]));
-  if (lines.size() > 1) text += "\n";
+  if (lines.size() > 1) text += '\n';
   for (const auto& line : lines) {
     if (lines.size() == 1) break;
     for (std::size_t i = 0; i < line.size(); ++i) {
       const bool last = i + 1 == line.size();
       text += "  " + (last ? line[i] : padded(line[i], widths[i], i >= kFirstNumber && i <= kLastNumber));
     }
-    text += "\n";
+    text += '\n';
   }
   if (const std::vector<std::string> why = reasons(plan); !why.empty()) {
     text += fmt::format("\nDo not run: {}\n", counted(all.left_out, "cell"));

@@ -53,9 +53,9 @@ void set_shape(std::string_view key, Record& row) {
   const std::vector<std::string> words = split(key, '_');
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto next = i + 1 < words.size() ? parse_number<std::int64_t>(words[i + 1]) : std::nullopt;
-    if (words[i] == "batch" && next) row.batch_size = *next;
-    if (words[i] == "seq" && next) row.sequence_length = *next;
-    if (words[i] == "out" && next) row.output_tokens = *next;
+    if (words[i] == "batch" && next) row.batch_size = next;
+    if (words[i] == "seq" && next) row.sequence_length = next;
+    if (words[i] == "out" && next) row.output_tokens = next;
     if (is_any(words[i], {"float16", "bfloat16", "float32", "int8"})) row.precision = words[i];
   }
 }

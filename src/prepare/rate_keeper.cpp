@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/files.hpp"
 #include "base/log.hpp"
@@ -106,13 +107,13 @@ Result<MachineRate> RateKeeper::get() {
                              return runtime.engine == rate->engine && runtime.version == rate->engine_version;
                            });
     if (installed) {
-      known_ = rate;
+      known_ = std::move(rate);
       measured_ = WallTime(std::chrono::seconds((*kept)[kMeasured].get<std::int64_t>()));
     }
   }
   if (known_) return *known_;
   services_.measuring();
-  ASSAY_TRY(const MachineRate rate, services_.measure(services_, threads()));
+  ASSAY_TRY(MachineRate rate, services_.measure(services_, threads()));
   known_ = rate;
   measured_ = services_.now();
   Json& kept = all[key()];

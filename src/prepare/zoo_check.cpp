@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/files.hpp"
 #include "graph/specialise.hpp"
@@ -81,7 +82,7 @@ Status run_once(const fs::path& built, const std::vector<InputRecipe>& inputs, c
   start.cancelled = request.cancelled;
   ASSAY_TRY(const std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
-  load.model = model;
+  load.model = std::move(model);
   load.precision = "float32";
   load.threads = 1;
   load.device_id = registry.entry(engine)->cpu_device;

@@ -74,7 +74,7 @@ class BenchConsole {
     const std::string framework = engine != nullptr ? engine->framework_title : row.engine;
     const std::string heading = fmt::format("{} Benchmark: {}", framework, row.model) + "\n" + row.device;
     if (heading != heading_) {
-      if (!heading_.empty()) out_ += "\n";
+      if (!heading_.empty()) out_ += '\n';
       heading_ = heading;
       add_heading(row, framework);
     }

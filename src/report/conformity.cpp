@@ -126,14 +126,14 @@ std::string conformity_text(const ConformityReport& report) {
     Counts all = count(report, nullptr, status_of);
     text += fmt::format("{} {}: {} tests", engine.name, engine.version, report.tests.size());
     for (const Conformity status : kConformities) text += fmt::format(", {} {}", to_string(status), at(all, status));
-    text += "\n";
+    text += '\n';
     for (const NodeTestClass kind : kNodeTestClasses) {
       Counts own = count(report, &kind, status_of);
       text += fmt::format("  {:<17}", to_string(kind));
       for (const Conformity status : kConformities)
         text += fmt::format(" {} {:<5}", to_string(status), at(own, status));
       text.erase(text.find_last_not_of(' ') + 1);
-      text += "\n";
+      text += '\n';
     }
   }
   return text;

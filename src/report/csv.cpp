@@ -21,7 +21,7 @@ std::string csv_cell(const Json& value) {
 std::string csv_table(std::span<const Record> rows) {
   std::string text;
   for (const Field& field : result_fields()) text += (text.empty() ? "" : ",") + std::string(field.name);
-  text += "\n";
+  text += '\n';
   for (const Record& row : rows) {
     bool first = true;
     for (const Field& field : result_fields()) {

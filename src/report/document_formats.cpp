@@ -39,7 +39,7 @@ std::string markdown_table(const Table& table) {
   for (const auto& row : table.rows) {
     body += '|';
     for (std::size_t c = 0; c < row.size(); ++c) body += " " + in_markdown(show(row[c], table.columns[c])) + " |";
-    body += "\n";
+    body += '\n';
   }
   return head + "\n" + rule + "\n" + body;
 }
@@ -112,7 +112,7 @@ bool is_empty(const Section& section) {
 }  // namespace
 
 std::string origin_words(const Document& document) {
-  const std::string schema = fmt::format("Report schema {}.", kReportSchema);
+  std::string schema = fmt::format("Report schema {}.", kReportSchema);
   if (!document.data.contains("source")) return schema;
   return fmt::format("Made from {} ({} cells) at {}. {}", document.data.value("source", ""),
                      document.data.value("cells", 0), document.data.value("made_at", ""), schema);
@@ -130,7 +130,7 @@ std::string to_markdown(const Document& document, std::span<const std::pair<std:
     out += fmt::format("## {}\n\n", section.heading);
     for (const std::string& text : section.paragraphs) out += text + "\n\n";
     for (const std::string& point : section.points) out += "- " + point + "\n";
-    if (!section.points.empty()) out += "\n";
+    if (!section.points.empty()) out += '\n';
     for (const Table& table : section.tables)
       if (!table.rows.empty()) out += markdown_table(table) + "\n";
     out += pictures;
@@ -160,7 +160,7 @@ Json to_json(const Document& document) {
 std::string to_csv(const Table& table) {
   std::string out;
   for (const Column& column : table.columns) out += (out.empty() ? "" : ",") + csv_cell(column.key);
-  out += "\n";
+  out += '\n';
   for (const Json& row : rows_json(table)) {
     bool first = true;
     for (const auto& [key, value] : row.items()) {
@@ -168,7 +168,7 @@ std::string to_csv(const Table& table) {
       first = false;
       out += csv_cell(value);
     }
-    out += "\n";
+    out += '\n';
   }
   return out;
 }

@@ -100,7 +100,7 @@ std::string hardware_section(const RunInfo& run) {
     const bool available = entry.is_object() && entry.value("available", false);
     out += fmt::format("- **{}**: {}", word, available ? "✅ Available" : "❌ Not available");
     if (!available && entry.is_object() && !entry.value("why", "").empty()) out += ": " + entry.value("why", "");
-    out += "\n";
+    out += '\n';
   }
   return out + "\n";
 }
@@ -281,7 +281,7 @@ std::string results_section(const std::vector<Record>& all, bool interrupted) {
                      found.interval ? fmt::format("{:.2f} to {:.2f}", found.interval->low, found.interval->high) : "–",
                      std::to_string(found.rounds), cells_compared(each)});
       }
-      out += "\n";
+      out += '\n';
     }
     out += generation_table(rows);
     if (std::any_of(rows.begin(), rows.end(), [](const Record& r) { return r.latency_p50_ms.has_value(); }))

@@ -46,7 +46,7 @@ std::string sure_line(const HowSure& sure, const std::optional<MachineScore>& ma
         fmt::format("{}{} of one process, not compared", sure.sure_of_one_process, sure.unranked > 0 ? " more" : ""));
   if (sure.detectable)
     parts.push_back(fmt::format("smallest difference that could be shown {}", difference_words(*sure.detectable)));
-  const std::string line = "How sure: " + join(parts, ", ");
+  std::string line = "How sure: " + join(parts, ", ");
   if (!sure.detectable) return line;
   return line +
          ". ± x of \"no difference shown\": these launches cannot show one below x, as a claim takes the interval of "

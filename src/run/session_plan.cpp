@@ -15,6 +15,7 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/time_words.hpp"
 #include "base/timed_step.hpp"
 #include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
@@ -32,7 +33,6 @@
 #include "zoo/zoo.hpp"
 
 namespace assay {
-namespace fs = std::filesystem;
 namespace {
 
 // Options that an engine does not have, and values that they do not take, are the user's mistake, found before anything
