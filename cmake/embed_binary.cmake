@@ -28,7 +28,7 @@ extern const char assay_embedded_@name@_end[];
 namespace assay::embedded {
 std::string_view @name@();
 std::string_view @name@() {
-  return {assay_embedded_@name@, static_cast<std::size_t>(assay_embedded_@name@_end - assay_embedded_@name@)};
+  return {assay_embedded_@name@, static_cast<std::size_t>(assay_embedded_@name@_end - assay_embedded_@name@)};  // NOLINT(clang-analyzer-security.PointerSub)
 }
 }  // namespace assay::embedded
 ]])

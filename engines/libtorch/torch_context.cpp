@@ -28,7 +28,7 @@ Status TorchContext::do_set_input(std::size_t set, std::size_t index, const assa
   if (set == sets_.size()) sets_.emplace_back(inputs().size());
   const c10::InferenceMode inference;
   sets_[set][index] =
-      at::from_blob(tensor.data, at::IntArrayRef(tensor.dims, tensor.rank), at::TensorOptions().dtype(*type));
+      at::from_blob(tensor.data, at::IntArrayRef(tensor.dims, tensor.rank), at::TensorOptions().dtype(type));
   return {};
 }
 

@@ -154,7 +154,7 @@ Result<std::vector<at::Tensor>> results_for(torch::jit::Module& module, const st
                   fmt::format("input '{}' is {}, which libtorch does not have", input.name, dtype_name(input.dtype)));
     std::vector<std::int64_t> extents = input.dims;
     std::ranges::replace(extents, -1, open);
-    given.emplace_back(at::zeros(extents, at::TensorOptions().dtype(*type)));
+    given.emplace_back(at::zeros(extents, at::TensorOptions().dtype(type)));
   }
   std::vector<at::Tensor> results;
   ASSAY_CHECK_OK(append_tensors(module.forward(std::move(given)), results));

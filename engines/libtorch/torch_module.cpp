@@ -77,7 +77,7 @@ Result<at::Tensor> MappedFiles::tensor(const StoredWeight& weight) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("weight '{}' has {} bytes, its type and shape need {}", weight.value.name, weight.bytes,
                             representable ? std::to_string(bytes) : "more than 2^64"));
-  const at::TensorOptions options = at::TensorOptions().dtype(*type);
+  const at::TensorOptions options = at::TensorOptions().dtype(type);
   if (bytes == 0) return at::empty(weight.value.dims, options);
   auto found = std::ranges::find(files_, weight.file, [](const auto& file) -> const fs::path& { return file->path; });
   if (found == files_.end()) {

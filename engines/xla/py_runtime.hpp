@@ -30,9 +30,11 @@ namespace assay::plugin {
 // clang-format on
 
 struct PyApi {
+  // NOLINTBEGIN(readability-identifier-naming): names of libpython
 #define ASSAY_PYTHON_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   ASSAY_PYTHON_FUNCTIONS(ASSAY_PYTHON_MEMBER)
 #undef ASSAY_PYTHON_MEMBER
+  // NOLINTEND(readability-identifier-naming)
 };
 
 /// The functions of the interpreter that was started; only valid after PyRuntime::start().

@@ -200,6 +200,7 @@ Status XlaContext::do_get_output(std::size_t index, assay_tensor& out) {
   out.dtype = info.dtype;
   out.dims = info.dims.data();
   out.rank = info.dims.size();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Python gives the address as a number
   out.data = reinterpret_cast<void*>(py().PyLong_AsUnsignedLongLong(address.get()));
   out.byte_size = bytes;
   return {};

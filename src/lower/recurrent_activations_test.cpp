@@ -12,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// NOLINTNEXTLINE(readability-identifier-naming): a matcher
 MATCHER_P3(IsActivation, name, alpha, beta, "") {
   return arg.name == name && arg.alpha == double{alpha} && arg.beta == double{beta};
 }

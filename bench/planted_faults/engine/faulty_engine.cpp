@@ -72,7 +72,7 @@ struct Plan {
 
 /// The copy with the fault; nullopt if the model has no place for it.
 Result<std::optional<fs::path>> planted_copy(const std::string& model, const Plan& plan, const fs::path& folder) {
-  const fs::path copy = folder / "model.onnx";
+  fs::path copy = folder / "model.onnx";
   const std::vector<std::string> words{ASSAY_PLANT_FAULT, model, copy.string(), plan.fault};
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
