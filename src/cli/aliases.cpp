@@ -30,7 +30,7 @@ std::optional<std::vector<std::string>> expand_alias(std::string_view word) {
   if (word.ends_with(kSuffix)) word.remove_suffix(kSuffix.size());
   const auto found = std::ranges::find(kAliases, word, &Alias::name);
   if (found == kAliases.end()) return std::nullopt;
-  return split(std::string(found->words), ' ');
+  return split(found->words, ' ');
 }
 
 }  // namespace assay::cli

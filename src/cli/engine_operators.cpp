@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "lower/program.hpp"
+#include "report/terminal.hpp"
 
 namespace assay::cli {
 namespace {

@@ -117,7 +117,7 @@ std::optional<WallTime> parse_time(std::string_view text, WallTime now) {
   if (text == "yesterday") return now - Days(1);
   if (text.ends_with(" ago")) text.remove_suffix(std::string_view(" ago").size());
   if (text.size() > 1 && (text.back() == 'd' || text.back() == 'h')) {
-    const auto count = parse_number<int>(std::string(text.substr(0, text.size() - 1)));
+    const auto count = parse_number<int>(text.substr(0, text.size() - 1));
     constexpr int kMost = 1'000'000;  // days: further back than there are dates of four digits
     if (!count || *count < 0 || *count > kMost) return std::nullopt;
     return text.back() == 'd' ? now - Days(*count) : now - std::chrono::hours(*count);

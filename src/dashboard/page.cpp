@@ -73,7 +73,7 @@ Result<std::filesystem::path> write_dashboard(const Dataset& data, const Analysi
   constexpr std::size_t kRoomForTitle = 400;
   const Packed packed =
       pack(data, analysis, page_charts(data, analysis), {.fixed_bytes = empty_page_bytes() + kRoomForTitle});
-  const std::filesystem::path path = folder / "index.html";
+  std::filesystem::path path = folder / "index.html";
   ASSAY_CHECK_OK(write_file_atomically(path, page(packed, "assay: " + data.source)));
   return path;
 }
