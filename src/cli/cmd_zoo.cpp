@@ -96,7 +96,7 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (context.json) {
     Json json = to_json(built);
     for (const auto& [name, shape] : done.shapes) json["inputs"].push_back({{"name", name}, {"shape", shape}});
-    return print_document(std::move(json)), ExitCode::kSuccess;
+    return print_document(json), ExitCode::kSuccess;
   }
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,
