@@ -221,18 +221,13 @@ Result<ChosenTargets> resolve_preferred(const std::string& preferred, const std:
       }
       why = unusable->refusal->message;
     }
-    std::vector<Target> targets;
-    if (engines.empty() && !others.empty()) {
-      ASSAY_TRY(ChosenTargets first, resolve_first(others, automatic, registry, machine, probe));
-      targets = std::move(first.targets);
-    } else {
-      ASSAY_TRY(targets, resolve_targets(automatic, registry, machine, probe));
-    }
+    ASSAY_TRY(ChosenTargets instead, resolve_first(others, automatic, registry, machine, probe));
     std::vector<std::string> used;
-    for (const Target& target : targets) used.push_back(fmt::format("{} of {}", target.hardware, target.engine));
+    for (const Target& target : instead.targets)
+      used.push_back(fmt::format("{} of {}", target.hardware, target.engine));
     found.notes.push_back(
         fmt::format("--device-prefer: {} is not available ({}); {} is used", preferred, why, join(used, ", ")));
-    std::ranges::move(targets, std::back_inserter(found.targets));
+    std::ranges::move(instead.targets, std::back_inserter(found.targets));
     return {};
   };
   if (request.engines.empty()) ASSAY_CHECK_OK(resolve_for({}));

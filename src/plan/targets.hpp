@@ -54,16 +54,15 @@ struct ChosenTargets {
   std::vector<std::string> notes;  ///< why hardware that would be chosen first is not used, and what is used instead
 };
 
-/// The targets of the first of the words `order` that the machine has and an engine can use; if there is none, of the
-/// first that the machine has, with their refusals. `request` has neither hardware nor engines. Errors: those of
-/// resolve_targets.
+/// The targets of the first hardware in `order` that the machine has and an engine can use; if there is none, of the
+/// first that the machine has, with their refusals; if it has none of them, or `order` is empty, those of
+/// resolve_targets(). With an `order`, `request` has neither hardware nor engines. Errors: those of resolve_targets.
 [[nodiscard]] Result<ChosenTargets> resolve_first(const std::vector<std::string>& order, const TargetRequest& request,
                                                   const EngineRegistry& registry, const Hardware& machine,
                                                   const Probe& probe);
 
-/// The targets of the hardware `preferred` (a word of hardware_words()); if it cannot run, the automatic choice: that
-/// of resolve_first() without `preferred`, or of resolve_targets() if `order` is empty. Decided for each engine of the
-/// request by itself. Errors: those of resolve_targets.
+/// The targets of the hardware `preferred` (a word of hardware_words()); if it cannot run, those of resolve_first()
+/// without `preferred`. Decided for each engine of the request by itself. Errors: those of resolve_targets.
 [[nodiscard]] Result<ChosenTargets> resolve_preferred(const std::string& preferred,
                                                       const std::vector<std::string>& order,
                                                       const TargetRequest& request, const EngineRegistry& registry,

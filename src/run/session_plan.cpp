@@ -106,14 +106,10 @@ Result<std::vector<Target>> find_targets(const SessionRequest& request, const En
     return known.emplace(engine, probe_engine(registry, engine)).first->second;
   };
   const std::vector<std::string> order = request.best_hardware_only ? best_hardware() : std::vector<std::string>();
-  ChosenTargets chosen;
-  if (!request.preferred_hardware.empty()) {
-    ASSAY_TRY(chosen, resolve_preferred(request.preferred_hardware, order, wanted, registry, machine, look));
-  } else if (!order.empty()) {
-    ASSAY_TRY(chosen, resolve_first(order, wanted, registry, machine, look));
-  } else {
-    ASSAY_TRY(chosen.targets, resolve_targets(wanted, registry, machine, look));
-  }
+  ASSAY_TRY(ChosenTargets chosen,
+            request.preferred_hardware.empty()
+                ? resolve_first(order, wanted, registry, machine, look)
+                : resolve_preferred(request.preferred_hardware, order, wanted, registry, machine, look));
   std::ranges::move(chosen.notes, std::back_inserter(notes));
   ASSAY_CHECK_OK(check_options(chosen.targets, request.settings));
   return std::move(chosen.targets);
