@@ -126,6 +126,37 @@ TEST_F(Libtorch, CopiesAnOutputThatIsAViewOfAnInput) {
   }
 }
 
+// y = x with the row `place` replaced: a cache that is its own next input.
+TEST_F(Libtorch, WritesACacheInPlaceAndKeepsTheBoundBuffer) {
+  const LoadArgs args = write_lowered(
+      {", x0: Tensor, x1: Tensor, x2: Tensor", "    return (torch.scatter(x0, 0, x1, x2), )\n",
+       value("x", "float32", "3, 2") + ", " + value("place", "int64", "1, 2") + ", " + value("row", "float32", "1, 2"),
+       value("y", "float32", "3, 2")},
+      "cache");
+  const auto program = engine_->load(args);
+  ASSERT_THAT(program, IsOk());
+  Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6}), row = floats({1, 2}, {7, 8});
+  Tensor place(7 /* int64 */, {1, 2}, std::vector<std::int64_t>{0, 0});
+  const auto context = (*program)->create_context(std::vector{x.shape(), place.shape(), row.shape()});
+  ASSERT_THAT(context, IsOk());
+  std::size_t index = 0;
+  for (Tensor* each : {&x, &place, &row}) ASSERT_THAT((*context)->set_input(0, index++, each->view()), IsOk());
+  const auto run = [&](std::int64_t at) {
+    place.assign<std::int64_t>({at, at});
+    EXPECT_THAT((*context)->run(0), IsOk());
+    return output(**context)->values;
+  };
+  EXPECT_THAT(run(0), ElementsAre(7, 8, 3, 4, 5, 6));
+  EXPECT_THAT(run(1), ElementsAre(1, 2, 7, 8, 5, 6)) << "without a state each run begins with the bound buffer";
+  ASSERT_THAT((*context)->alias_output_to_input(0, 0), IsOk());
+  EXPECT_THAT(run(0), ElementsAre(7, 8, 3, 4, 5, 6));
+  const void* const first = output(**context)->data;
+  EXPECT_THAT(run(2), ElementsAre(7, 8, 3, 4, 7, 8));
+  EXPECT_EQ(output(**context)->data, first);
+  ASSERT_THAT((*context)->reset_state(), IsOk());
+  EXPECT_THAT(run(1), ElementsAre(1, 2, 7, 8, 5, 6));
+}
+
 TEST_F(Libtorch, RefusesTextsThatAreNotAMethodAndNamesTheOperatorThatIsMissing) {
   const auto with = [&](const std::string& statements) {
     return write_lowered({", x0: Tensor", statements, value("x", "float32", "2"), value("y", "float32", "2")}, "bad");

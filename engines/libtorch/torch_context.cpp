@@ -2,6 +2,7 @@
 #include "torch_context.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -50,13 +51,26 @@ Status TorchContext::check(const std::vector<at::Tensor>& results) const {
 
 void TorchContext::copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given) {
   std::vector<bool> copied;
-  for (at::Tensor& result : results) {
-    copied.push_back(std::ranges::any_of(given, [&](const c10::IValue& value) {
-      return value.isTensor() && result.has_storage() && value.toTensor().is_alias_of(result);
-    }));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    at::Tensor& result = results[i];
+    const auto is_view_of = [&](std::size_t input) {
+      const bool donated = std::ranges::any_of(
+          model_->code.donated, [&](const Donation& each) { return each.input == input && each.output == i; });
+      return !donated && result.has_storage() && given[input].toTensor().is_alias_of(result);
+    };
+    copied.push_back(std::ranges::any_of(std::views::iota(std::size_t{0}, given.size()), is_view_of));
     if (copied.back()) result = result.clone(at::MemoryFormat::Contiguous);
   }
   copied_ = std::move(copied);
+}
+
+void TorchContext::keep_bound_inputs(std::vector<c10::IValue>& given) const {
+  const auto is_own = [&](std::size_t input) {  // an earlier output that no other input reads
+    const auto from = std::ranges::find(aliases(), input, &Alias::input);
+    return state_begun() && from != aliases().end() && std::ranges::count(aliases(), from->output, &Alias::output) == 1;
+  };
+  for (const Donation& each : model_->code.donated)
+    if (!is_own(each.input)) given[each.input] = given[each.input].toTensor().clone();
 }
 
 Status TorchContext::do_run(std::size_t set, Interval& took) {
@@ -66,12 +80,13 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
   if (state_begun())
     for (const Alias& alias : aliases()) given[alias.input] = latest_[alias.output];
   torch::jit::Stack stack{model_->code.self};
-  stack.insert(stack.end(), given.begin(), given.end());
-  stack.insert(stack.end(), model_->code.defaults.begin(), model_->code.defaults.end());
   std::vector<at::Tensor> results;
   results.reserve(outputs().size());
   try {
     took.start_ns = model_->host->now_ns();
+    keep_bound_inputs(given);
+    stack.insert(stack.end(), given.begin(), given.end());
+    stack.insert(stack.end(), model_->code.defaults.begin(), model_->code.defaults.end());
     torch::jit::InterpreterState(model_->code.code).run(stack);
     ASSAY_CHECK_OK(append_tensors(stack.back(), results));
     for (std::size_t i = 0; i < results.size(); ++i)

@@ -12,7 +12,8 @@
 namespace assay::plugin {
 
 /// Bound buffers as tensors. libtorch allocates the outputs of each run, and they are returned as they are; those that
-/// are views of an input, or not packed in row-major order, are copied within the timed interval.
+/// are views of an input, or not packed in row-major order, are copied within the timed interval. A cache is written in
+/// place while the state is kept; bound buffers are not changed.
 class TorchContext final : public RuntimeContext {
  public:
   TorchContext(std::shared_ptr<const TorchModel> model, std::span<const TensorShape> shapes);
@@ -25,6 +26,8 @@ class TorchContext final : public RuntimeContext {
   /// Checks the results of a run against the signature. Errors: mismatch: another number, element type or extent.
   [[nodiscard]] Status check(const std::vector<at::Tensor>& results) const;
   [[nodiscard]] tl::unexpected<Error> run_error(const std::exception& thrown) const;
+  /// Copies the inputs that the run overwrites, unless they are its own earlier outputs.
+  void keep_bound_inputs(std::vector<c10::IValue>& given) const;
   /// After the first run: finds the results that are views of an input, and copies them.
   void copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_optimise.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <torch/csrc/jit/passes/common_subexpression_elimination.h>
 #include <torch/csrc/jit/passes/constant_pooling.h>
 #include <torch/csrc/jit/passes/constant_propagation.h>
@@ -26,6 +29,28 @@ void simplify(std::shared_ptr<jit::Graph>& graph) {
 
 }  // namespace
 
+std::vector<Donation> scatter_in_place(jit::Graph& graph) {
+  std::vector<Donation> donated;
+  if (graph.outputs().size() != 1 || graph.outputs()[0]->node()->kind() != jit::prim::TupleConstruct) return donated;
+  const auto returned = graph.outputs()[0]->node()->inputs();
+  const auto inputs = graph.inputs();
+  for (std::size_t output = 0; output < returned.size(); ++output) {
+    jit::Node* const scatter = returned[output]->node();
+    if (!scatter->matches("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor") ||
+        scatter->owningBlock() != graph.block())
+      continue;
+    const auto input = std::ranges::find(inputs, scatter->input(0));
+    if (input == inputs.end() || (*input)->uses().size() != 1) continue;
+    jit::WithInsertPoint before(scatter);
+    jit::Value* const written =
+        graph.insert(jit::aten::scatter_, {scatter->input(0), scatter->input(1), scatter->input(2), scatter->input(3)});
+    scatter->output()->replaceAllUsesWith(written);
+    scatter->destroy();
+    donated.push_back({static_cast<std::size_t>(input - inputs.begin()) - 1, output});
+  }
+  return donated;
+}
+
 Result<TorchCode> compile(const jit::Module& module, const std::string& how) {
   try {
     jit::Module ready = how == "none" ? module : jit::freeze_module(module);
@@ -41,7 +66,10 @@ Result<TorchCode> compile(const jit::Module& module, const std::string& how) {
       simplify(graph);
     }
     jit::ConstantPooling(graph);
+    std::vector<Donation> donated;
+    if (how != "none") donated = scatter_in_place(*graph);
     TorchCode made{jit::Code(graph, "forward"), ready._ivalue()};
+    made.donated = std::move(donated);
     for (const c10::Argument& argument : module.get_method("forward").function().getSchema().arguments())
       if (argument.default_value()) made.defaults.push_back(*argument.default_value());
     return made;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,12 +13,18 @@
 
 namespace assay::plugin {
 
+/// An input whose memory an output takes: the code writes the output over it.
+struct Donation {
+  std::size_t input, output;
+};
+
 /// A module, ready to run: what its interpreter executes, the object that is the first argument, and the values of the
 /// arguments behind the inputs, which are their defaults.
 struct TorchCode {
   torch::jit::Code code;
   c10::IValue self;
   std::vector<c10::IValue> defaults{};
+  std::vector<Donation> donated{};
 };
 
 /// `how` is a value of the option `optimize`. With "inference" the weights of linear layers and convolutions are packed
@@ -28,5 +35,10 @@ struct TorchCode {
 /// Replaces linear layers with constant weights by those of oneDNN with packed weights, each with the ReLU that
 /// follows. `graph` is frozen.
 void pack_linear_layers(const std::shared_ptr<torch::jit::Graph>& graph);
+
+/// Makes a scatter write into its first input, if that is an input of `graph` which nothing else reads, and its result
+/// is an output: a cache, of which only the places of new tokens change. `graph` is inlined; its first input is the
+/// module.
+[[nodiscard]] std::vector<Donation> scatter_in_place(torch::jit::Graph& graph);
 
 }  // namespace assay::plugin

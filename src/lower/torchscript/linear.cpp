@@ -19,22 +19,15 @@ using graph::Node;
 // the result is narrower than the input. Measured on AVX2: bench/torch_linear.py, docs/performance.md.
 constexpr std::int64_t kManyRows = 256;
 
-bool is_faster_packed(const TorchLayer& layer) {
-  if (layer.rows == 1) return layer.outputs < layer.inputs;
-  return layer.rows < kManyRows || layer.outputs >= layer.inputs;
-}
+bool is_faster_packed(const TorchLayer& layer) { return layer.rows < kManyRows || layer.outputs >= layer.inputs; }
+
+std::string transposed(const std::string& matrix, bool really) { return really ? torch_call("t", matrix) : matrix; }
 
 Status matmul(TorchWriter& writer, const Node& node) {
-  if (const auto layer = weights_of(writer.program(), node)) {
-    writer.out(node, torch_layer(writer, node, *layer, std::nullopt));
-    return {};
-  }
   return out_as(writer, node, 0,
                 torch_call("matmul", computable(writer.in(node, 0), writer.dtype(node, 0)),
                            computable(writer.in(node, 1), writer.dtype(node, 1))));
 }
-
-std::string transposed(const std::string& matrix, bool really) { return really ? torch_call("t", matrix) : matrix; }
 
 Status gemm(TorchWriter& writer, const Node& node) {
   const double alpha = double{node.number("alpha", 1.0F)}, beta = double{node.number("beta", 1.0F)};
@@ -46,10 +39,11 @@ Status gemm(TorchWriter& writer, const Node& node) {
   const std::string a = transposed(computable(writer.in(node, 0), dtype), flip_a);
   const bool has_c = has_input(node, 2) && beta != 0.0;
   const bool is_bias = !has_c || (writer.rank(node, 2) == 1 && writer.shape(node, 2)[0] == writer.out_shape(node)[1]);
-  const bool constant = writer.program().constant(node.inputs[1]) != nullptr && is_floating(dtype);
-  if (constant && is_bias && alpha == 1.0 && (!has_c || beta == 1.0)) {
-    const std::string weight = transposed(writer.in(node, 1), !flip_b);
-    writer.out(node, has_c ? torch_call("linear", a, weight, writer.in(node, 2)) : torch_call("linear", a, weight));
+  const Shape rows{writer.shape(node, 0)[flip_a ? 1 : 0], writer.shape(node, 0)[flip_a ? 0 : 1]};
+  const auto layer = layer_of(writer.program(), rows, node.inputs[1], flip_b);
+  if (layer && is_bias && alpha == 1.0 && (!has_c || beta == 1.0)) {
+    const std::optional<std::string> bias = has_c ? std::optional(writer.in(node, 2)) : std::nullopt;
+    writer.out(node, torch_layer(writer, *layer, a, bias, writer.out_shape(node)));
     return {};
   }
   const std::string b = transposed(computable(writer.in(node, 1), dtype), flip_b);
@@ -77,31 +71,30 @@ Status einsum(TorchWriter& writer, const Node& node) {
 }  // namespace
 }  // namespace torchscript::linear
 
-std::optional<TorchLayer> weights_of(const StaticProgram& program, const graph::Node& node) {
-  if (node.op_type != "MatMul" || !node.domain.empty()) return std::nullopt;
-  const bool constant = program.constant(node.inputs[1]) != nullptr;
-  if (!constant || program.shape(node.inputs[1]).size() != 2 || program.shape(node.inputs[0]).empty() ||
-      !is_floating(program.dtype(node.inputs[0])))
-    return std::nullopt;
-  const Shape& x = program.shape(node.inputs[0]);
-  TorchLayer layer;
+std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x, std::string_view weights,
+                                   bool turned) {
+  if (program.constant(weights) == nullptr || x.empty() || !is_floating(program.dtype(weights))) return std::nullopt;
+  const Shape& matrix = program.shape(weights);
+  if (matrix.size() != 2) return std::nullopt;
+  TorchLayer layer{.weights = weights, .turned = turned};
   layer.rows = std::accumulate(x.begin(), x.end() - 1, std::int64_t{1}, std::multiplies<>());
-  layer.inputs = program.shape(node.inputs[1])[0];
-  layer.outputs = program.shape(node.inputs[1])[1];
+  layer.inputs = matrix[turned ? 1 : 0];
+  layer.outputs = matrix[turned ? 0 : 1];
   return layer;
 }
 
-std::string torch_layer(TorchWriter& writer, const graph::Node& node, const TorchLayer& layer,
-                        const std::optional<std::string>& bias) {
-  const std::string x = writer.in(node, 0), weight = writer.in(node, 1);
+std::string torch_layer(TorchWriter& writer, const TorchLayer& layer, const std::string& x,
+                        const std::optional<std::string>& bias, const Shape& made) {
+  using torchscript::linear::transposed;
+  const std::string weights = writer.value(layer.weights);
   if (torchscript::linear::is_faster_packed(layer)) {
-    const std::string matrix = torch_call("t", weight);
+    const std::string matrix = transposed(weights, !layer.turned);
     return bias ? torch_call("linear", x, matrix, *bias) : torch_call("linear", x, matrix);
   }
-  const std::vector<std::int64_t> matrix{layer.rows, layer.inputs};
-  const std::string rows = torch_call("reshape", x, torch_list(matrix));
-  const std::string product = bias ? torch_call("addmm", *bias, rows, weight) : torch_call("mm", rows, weight);
-  return torch_call("reshape", product, torch_list(writer.out_shape(node)));
+  const std::vector<std::int64_t> rows{layer.rows, layer.inputs};
+  const std::string all = torch_call("reshape", x, torch_list(rows)), matrix = transposed(weights, layer.turned);
+  const std::string product = bias ? torch_call("addmm", *bias, all, matrix) : torch_call("mm", all, matrix);
+  return torch_call("reshape", product, torch_list(made));
 }
 
 TorchOperators torch_linear() {

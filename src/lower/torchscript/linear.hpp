@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lower/torchscript/writer.hpp"
 
@@ -12,13 +13,18 @@ namespace assay::lowering {
 /// A product with a constant matrix: a linear layer, whose weights a runtime packs before it runs.
 struct TorchLayer {
   std::int64_t rows = 0, inputs = 0, outputs = 0;
+  std::string_view weights{};
+  bool turned = false;  ///< the weights are [outputs, inputs], as torch.linear takes them; else [inputs, outputs]
 };
 
-/// nullopt: the node is not a MatMul, or its second factor is not a constant matrix.
-[[nodiscard]] std::optional<TorchLayer> weights_of(const StaticProgram& program, const graph::Node& node);
+/// The layer that multiplies a tensor of this shape with the constant `weights`. nullopt: `weights` is not a constant
+/// matrix of floats, or `x` has no axis.
+[[nodiscard]] std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x, std::string_view weights,
+                                                 bool turned);
 
-/// The layer with a bias of `outputs` elements, or without one.
-[[nodiscard]] std::string torch_layer(TorchWriter& writer, const graph::Node& node, const TorchLayer& layer,
-                                      const std::optional<std::string>& bias);
+/// The layer of `x`, an expression, with a bias of `outputs` elements or without one; `made` is the shape of the
+/// result.
+[[nodiscard]] std::string torch_layer(TorchWriter& writer, const TorchLayer& layer, const std::string& x,
+                                      const std::optional<std::string>& bias, const Shape& made);
 
 }  // namespace assay::lowering

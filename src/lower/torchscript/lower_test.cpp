@@ -101,18 +101,49 @@ TEST_F(Text, WritesALinearLayerForAProductWithWeightsAndItsBias) {
   EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), self.w1)")) << "for many rows";
 }
 
-TEST_F(Text, WritesALinearLayerThatMakesItsInputWiderForAllButOneRow) {
+TEST_F(Text, WritesALinearLayerThatMakesItsInputWiderForAnyNumberOfRows) {
   add_floats(graph(), "w", {4, 5});
   add_node(graph(), "MatMul", {"x", "w"}, {"y"});
-  for (const std::int64_t rows : {2, 1000}) {
+  for (const std::int64_t rows : {1, 2, 1000}) {
     request_.shapes["x"] = {rows, 4};
     EXPECT_THAT(text(), HasSubstr("torch.linear(x0, torch.t(self.w0))")) << rows;
   }
-  request_.shapes["x"] = {1, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.mm(torch.reshape(x0, [1, 4]), self.w0)"));
 }
 
-// x · ½ · (1 + erf(x / √2)), and the same with a constant that is not √2.
+TEST_F(Text, WritesALinearLayerForTiedWeightsWhichATransposeTurns) {
+  add_floats(graph(), "w", {3, 4});
+  onnx::AttributeProto& order = *add_node(graph(), "Transpose", {"w"}, {"turned"}).add_attribute();
+  order.set_name("perm");
+  order.set_type(onnx::AttributeProto::INTS);
+  for (const int axis : {1, 0}) order.add_ints(axis);
+  add_node(graph(), "MatMul", {"x", "turned"}, {"product"});
+  add_floats(graph(), "b", {3});
+  add_node(graph(), "Add", {"product", "b"}, {"y"});
+  EXPECT_THAT(text(), HasSubstr("    v0 = torch.linear(x0, self.w1, self.w0)\n    return (v0, )"));
+  request_.shapes["x"] = {256, 4};
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), torch.t(self.w1))"));
+  graph().mutable_node()->RemoveLast();
+  graph().mutable_node(1)->set_output(0, "y");
+  EXPECT_THAT(text(), HasSubstr("torch.mm(torch.reshape(x0, [256, 4]), torch.t(self.w0))")) << "without a bias";
+  graph().mutable_initializer(0)->set_dims(0, 4);
+  graph().mutable_initializer(0)->mutable_raw_data()->resize(64);
+  graph().mutable_node(0)->mutable_attribute(0)->set_ints(0, 0);
+  graph().mutable_node(0)->mutable_attribute(0)->set_ints(1, 1);
+  EXPECT_THAT(text(), HasSubstr("torch.matmul(x0, ")) << "an order that turns nothing";
+}
+
+TEST_F(Text, WritesALinearLayerForAGemmWithConstantWeights) {
+  add_floats(graph(), "w", {3, 4});
+  add_floats(graph(), "b", {3});
+  onnx::AttributeProto& flips = *add_node(graph(), "Gemm", {"x", "w", "b"}, {"y"}).add_attribute();
+  flips.set_name("transB");
+  flips.set_type(onnx::AttributeProto::INT);
+  flips.set_i(1);
+  EXPECT_THAT(text(), HasSubstr("torch.linear(x0, self.w1, self.w0)"));
+  request_.shapes["x"] = {256, 4};
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), torch.t(self.w1))"));
+}
+
 TEST_F(Text, FindsGeluByItsConstants) {
   for (const float root : {1.41421356F, 1.4142F}) {
     graph().clear_node();

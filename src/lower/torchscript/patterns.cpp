@@ -2,6 +2,9 @@
 #include "lower/torchscript/patterns.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <ranges>
 #include <utility>
 
 #include "lower/torchscript/groups.hpp"
@@ -40,8 +43,9 @@ bool is_operator(const graph::Node& node, std::string_view op_type) {
 
 TorchPatterns::TorchPatterns(const StaticProgram& program) {
   const Readers readers(program);
-  for (const graph::Node* node : program.nodes()) {
-    for (const auto find : {&find_activation, &find_attention, &find_biased_layer}) {
+  // From the end, so that the larger group is found first: a layer with its bias before the layer alone.
+  for (const graph::Node* node : program.nodes() | std::views::reverse) {
+    for (const auto find : {&find_activation, &find_attention, &find_biased_layer, &find_layer}) {
       TorchGroup group = find(program, readers, *node);
       const auto taken = [&](const graph::Node* each) { return inner_.contains(each) || last_.contains(each); };
       if (group.nodes.empty() || std::ranges::any_of(group.nodes, taken)) continue;
@@ -60,22 +64,55 @@ bool TorchPatterns::write(TorchWriter& writer, const graph::Node& node) const {
   return inner_.contains(&node);
 }
 
+namespace {
+
+// A MatMul with a constant matrix, or with one that a Transpose turns, as tied weights are written.
+struct LayerNodes {
+  TorchLayer layer{};
+  std::vector<const graph::Node*> nodes{};
+};
+
+std::optional<LayerNodes> layer_nodes(const StaticProgram& program, const Readers& readers, const graph::Node& node) {
+  if (!is_operator(node, "MatMul")) return std::nullopt;
+  const Shape& x = program.shape(node.inputs[0]);
+  if (const auto layer = layer_of(program, x, node.inputs[1], false)) return LayerNodes{*layer, {&node}};
+  const graph::Node* transpose = readers.maker_for_one(node.inputs[1], "Transpose");
+  const auto order = transpose == nullptr ? std::nullopt : transpose->integers("perm");
+  if (transpose == nullptr || (order && !std::ranges::equal(*order, std::array<std::int64_t, 2>{1, 0})))
+    return std::nullopt;
+  const auto layer = layer_of(program, x, transpose->inputs[0], true);
+  if (!layer) return std::nullopt;
+  return LayerNodes{*layer, {&node, transpose}};
+}
+
+}  // namespace
+
+TorchGroup find_layer(const StaticProgram& program, const Readers& readers, const graph::Node& node) {
+  const auto found = layer_nodes(program, readers, node);
+  if (!found) return {};
+  return {found->nodes, [&node, layer = found->layer](TorchWriter& writer) {
+            writer.out(node, torch_layer(writer, layer, writer.in(node, 0), std::nullopt, writer.out_shape(node)));
+          }};
+}
+
 TorchGroup find_biased_layer(const StaticProgram& program, const Readers& readers, const graph::Node& node) {
   if (!is_operator(node, "Add")) return {};
   for (const std::size_t side : {0U, 1U}) {
     const graph::Node* product = readers.maker_for_one(node.inputs[side], "MatMul");
     const std::string_view bias = node.inputs[1 - side];
     if (product == nullptr || program.constant(bias) == nullptr) continue;
+    const auto found = layer_nodes(program, readers, *product);
     const Shape& shape = program.shape(bias);
-    const auto layer = weights_of(program, *product);
-    const bool fits = !shape.empty() && layer && shape.back() == layer->outputs &&
+    const bool fits = !shape.empty() && found && shape.back() == found->layer.outputs &&
                       std::all_of(shape.begin(), shape.end() - 1, [](std::int64_t extent) { return extent == 1; }) &&
                       program.shape(node.outputs[0]) == program.shape(product->outputs[0]);
     if (!fits) continue;
-    return {{&node, product}, [&node, product, bias, layer = *layer](TorchWriter& writer) {
+    std::vector<const graph::Node*> nodes{&node};
+    nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
+    return {std::move(nodes), [&node, product, bias, layer = found->layer](TorchWriter& writer) {
               std::string term = writer.value(bias);
               if (writer.program().shape(bias).size() > 1) term = torch_call("reshape", term, "[-1]");
-              writer.out(node, torch_layer(writer, *product, layer, term));
+              writer.out(node, torch_layer(writer, layer, writer.in(*product, 0), term, writer.out_shape(node)));
             }};
   }
   return {};

@@ -26,7 +26,7 @@ class Readers {
   std::map<std::string_view, std::size_t> reads_;  ///< an output counts as one
 };
 
-/// Groups of nodes that libtorch has one operator for: linear layers with a bias, GELU, SiLU, attention. The operator
+/// Groups of nodes that libtorch has one operator for: linear layers, GELU, SiLU, attention. The operator
 /// is written where the last node of the group is, and nothing for the others, which no other node reads.
 class TorchPatterns {
  public:
@@ -49,6 +49,7 @@ struct TorchGroup {
 /// Groups whose last node is `node`; no nodes: there is none.
 [[nodiscard]] TorchGroup find_activation(const StaticProgram& program, const Readers& readers, const graph::Node& node);
 [[nodiscard]] TorchGroup find_attention(const StaticProgram& program, const Readers& readers, const graph::Node& node);
+[[nodiscard]] TorchGroup find_layer(const StaticProgram& program, const Readers& readers, const graph::Node& node);
 [[nodiscard]] TorchGroup find_biased_layer(const StaticProgram& program, const Readers& readers,
                                            const graph::Node& node);
 
