@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install_test.sh SOURCE BUILD DEPS: the installed program works without the checkout, and the engine of docs/engines.md,
-# built against it, conforms, is measured and is verified.
+# install_test.sh SOURCE BUILD DEPS: the installed program works without the checkout; the engine of docs/engines.md, built
+# against it, conforms, is measured and is verified; the program of docs/bench.md measures.
 set -eu
 source=$1 build=$2 deps=$3
 folder=$(mktemp -d)
@@ -34,6 +34,17 @@ assay=$prefix/bin/assay
 "$assay" bench --engine null --iterations 20 --warmup 0 --batch-sizes 1 --output-format json --output-dir "$folder/results" >null.json 2>"$log" ||
   fail "the installed program cannot measure the null engine"
 jq -e '.results[0].status == "completed"' null.json >/dev/null || fail "the null engine: $(<null.json)"
+
+# The program of docs/bench.md, with the null engine instead of a model.
+run /usr/bin/python3 "$source/tests/install/example_files.py" "$source/docs/bench.md" "$folder/benchmark"
+sed -i 's/config.framework = "pytorch"/config.options = {"--engine", "null"}/; s/"resnet50"/""/' "$folder/benchmark/benchmark.cpp"
+run cmake -S "$folder/benchmark" -B "$folder/benchmark/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+run cmake --build "$folder/benchmark/build"
+"$folder/benchmark/build/benchmark" >cells 2>"$log" || fail "the program of docs/bench.md"
+[[ $(grep -Ec '^batch [18]: [0-9.]+ ms, [0-9.]+ items/s, ' cells) == 2 ]] || fail "the program of docs/bench.md prints: $(<cells)"
+library=$prefix/lib/libassay.so
+[[ $(nm -DC --defined-only "$library" | grep ' T ' | grep -vc 'assay::\(run_inference_benchmark\|run_benchmark_suite\|BenchmarkLogger::\)') == 0 ]] ||
+  fail "libassay.so exports more than its interface: $(nm -DC --defined-only "$library" | head)"
 
 export ASSAY_ENGINE_PATH=$folder/example/build/engines
 "$assay" engines toy --output-format json >engine.json
