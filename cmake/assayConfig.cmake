@@ -1,5 +1,5 @@
-# What find_package(assay) gives to authors of engines: assay::plugin (headers), assay::engine_support (what plug-ins around
-# a runtime share) and assay_add_engine().
+# What find_package(assay) gives: to programs that measure assay::benchmark; to authors of engines assay::plugin (headers),
+# assay::engine_support (what plug-ins around a runtime share) and assay_add_engine().
 include(CMakeFindDependencyMacro)
 find_dependency(fmt)
 include("${CMAKE_CURRENT_LIST_DIR}/assayTargets.cmake")

@@ -1,4 +1,4 @@
-# What `cmake --install` installs for authors of engine plug-ins: the headers and the package `assay` (assayConfig.cmake).
+# What `cmake --install` installs for other programs and engines: the headers and the package `assay` (assayConfig.cmake).
 # Programs and plug-ins are installed where they are defined; runtimes are never installed with them.
 include(CMakePackageConfigHelpers)
 add_library(assay_plugin INTERFACE)

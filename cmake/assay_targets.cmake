@@ -78,12 +78,16 @@ function(assay_add_library name)
 endfunction()
 
 # A program that tests need, or a test: built with `unit_tests`, whose labels need no third-party runtime, or with
-# `other_tests`. Further arguments are labels.
+# `other_tests`; the label `faults` with a sanitiser with `fault_tests`, which only ./test --full builds. Further arguments
+# are labels.
 add_custom_target(unit_tests)
+add_custom_target(fault_tests)
 add_custom_target(other_tests)
 function(assay_needed_by_tests target)
-  if("unit" IN_LIST ARGN OR "faults" IN_LIST ARGN)
+  if("unit" IN_LIST ARGN)
     add_dependencies(unit_tests ${target})
+  elseif("faults" IN_LIST ARGN AND ASSAY_SANITIZE)
+    add_dependencies(fault_tests ${target})
   elseif(NOT "full" IN_LIST ARGN)
     add_dependencies(other_tests ${target})
   endif()
@@ -93,10 +97,10 @@ function(assay_needed_by_tests target)
 endfunction()
 
 # Tests of a module: one executable assay_<name>_test and one CTest, labelled (default: unit), or several that share its
-# cases (SHARDS). Sanitisers run only tests that need no third-party runtime: other tests are not built for them, except
+# cases (SHARDS). LONG: patterns of cases that take long; they are the test <name>.long, in the label `full`. Sanitisers run only tests that need no third-party runtime: other tests are not built for them, except
 # with SANITIZED.
 function(assay_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "SHARDS" "SOURCES;DEPS;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "SHARDS" "SOURCES;DEPS;LABELS;PROPERTIES;LONG")
   if(NOT ASSAY_DEVELOPER)
     return()
   endif()
@@ -126,6 +130,12 @@ function(assay_add_test name)
     set(arg_SHARDS 1)
   endif()
   set(environment GTEST_TOTAL_SHARDS=${arg_SHARDS})
+  if(arg_LONG)
+    string(REPLACE ";" ":" patterns "${arg_LONG}")
+    add_test(NAME ${name}.long COMMAND assay_${name}_test "--gtest_filter=${patterns}")
+    set_tests_properties(${name}.long PROPERTIES LABELS full TIMEOUT 3600 FAIL_REGULAR_EXPRESSION "PASSED  . 0 tests")
+    list(APPEND environment "GTEST_FILTER=-${patterns}")
+  endif()
   if(ASSAY_SANITIZE STREQUAL "thread")
     list(APPEND environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/thread_sanitizer.supp")
   endif()

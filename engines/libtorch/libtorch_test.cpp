@@ -157,6 +157,31 @@ TEST_F(Libtorch, WritesACacheInPlaceAndKeepsTheBoundBuffer) {
   EXPECT_THAT(run(1), ElementsAre(1, 2, 7, 8, 5, 6));
 }
 
+// Two outputs are one tensor, which becomes the cache and another input.
+TEST_F(Libtorch, DoesNotWriteInPlaceWhatAnotherInputReads) {
+  const std::string cache = value("x", "float32", "2, 1"), other = value("z", "float32", "2, 1");
+  const LoadArgs args = write_lowered(
+      {", x0: Tensor, x1: Tensor, x2: Tensor, x3: Tensor",
+       "    v0 = torch.scatter(x0, 0, x1, x2)\n    v1 = torch.neg(x3)\n    return (v0, v1, v1, )\n",
+       cache + ", " + value("place", "int64", "1, 1") + ", " + value("row", "float32", "1, 1") + ", " + other,
+       value("y", "float32", "2, 1") + ", " + value("a", "float32", "2, 1") + ", " + value("b", "float32", "2, 1")},
+      "shared_cache");
+  const auto program = engine_->load(args);
+  ASSERT_THAT(program, IsOk());
+  Tensor x = floats({2, 1}, {1, 2}), row = floats({1, 1}, {9}), z = floats({2, 1}, {5, 6});
+  Tensor place(7 /* int64 */, {1, 1}, std::vector<std::int64_t>{0});
+  const auto context = (*program)->create_context(std::vector{x.shape(), place.shape(), row.shape(), z.shape()});
+  ASSERT_THAT(context, IsOk());
+  std::size_t index = 0;
+  for (Tensor* each : {&x, &place, &row, &z}) ASSERT_THAT((*context)->set_input(0, index++, each->view()), IsOk());
+  ASSERT_THAT((*context)->alias_output_to_input(1, 0), IsOk());
+  ASSERT_THAT((*context)->alias_output_to_input(2, 3), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  EXPECT_THAT(output(**context, 0)->values, ElementsAre(9, -6));
+  EXPECT_THAT(output(**context, 1)->values, ElementsAre(5, 6));
+}
+
 TEST_F(Libtorch, RefusesTextsThatAreNotAMethodAndNamesTheOperatorThatIsMissing) {
   const auto with = [&](const std::string& statements) {
     return write_lowered({", x0: Tensor", statements, value("x", "float32", "2"), value("y", "float32", "2")}, "bad");

@@ -65,9 +65,12 @@ void TorchContext::copy_views(std::vector<at::Tensor>& results, const std::vecto
 }
 
 void TorchContext::keep_bound_inputs(std::vector<c10::IValue>& given) const {
-  const auto is_own = [&](std::size_t input) {  // an earlier output that no other input reads
-    const auto from = std::ranges::find(aliases(), input, &Alias::input);
-    return state_begun() && from != aliases().end() && std::ranges::count(aliases(), from->output, &Alias::output) == 1;
+  // An earlier output that nothing else refers to: neither the model's constants, nor another input or output.
+  const auto is_own = [&](std::size_t input) {
+    const at::Tensor& tensor = given[input].toTensor();
+    constexpr std::size_t kLatestAndGiven = 2;
+    return state_begun() && is_aliased(input) && tensor.use_count() == kLatestAndGiven &&
+           tensor.storage().use_count() == 1;
   };
   for (const Donation& each : model_->code.donated)
     if (!is_own(each.input)) given[each.input] = given[each.input].toTensor().clone();

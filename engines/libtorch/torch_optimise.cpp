@@ -29,11 +29,15 @@ void simplify(std::shared_ptr<jit::Graph>& graph) {
 
 }  // namespace
 
-std::vector<Donation> scatter_in_place(jit::Graph& graph) {
+std::vector<Donation> scatter_in_place(jit::Graph& graph, std::size_t count) {
   std::vector<Donation> donated;
   if (graph.outputs().size() != 1 || graph.outputs()[0]->node()->kind() != jit::prim::TupleConstruct) return donated;
   const auto returned = graph.outputs()[0]->node()->inputs();
-  const auto inputs = graph.inputs();
+  // With a list or None in it, the numbers of the outputs are others.
+  if (std::ranges::any_of(returned,
+                          [](const jit::Value* each) { return each->type()->kind() != c10::TypeKind::TensorType; }))
+    return donated;
+  const auto inputs = graph.inputs().slice(1, count);
   for (std::size_t output = 0; output < returned.size(); ++output) {
     jit::Node* const scatter = returned[output]->node();
     if (!scatter->matches("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor") ||
@@ -46,7 +50,7 @@ std::vector<Donation> scatter_in_place(jit::Graph& graph) {
         graph.insert(jit::aten::scatter_, {scatter->input(0), scatter->input(1), scatter->input(2), scatter->input(3)});
     scatter->output()->replaceAllUsesWith(written);
     scatter->destroy();
-    donated.push_back({static_cast<std::size_t>(input - inputs.begin()) - 1, output});
+    donated.push_back({static_cast<std::size_t>(input - inputs.begin()), output});
   }
   return donated;
 }
@@ -66,13 +70,12 @@ Result<TorchCode> compile(const jit::Module& module, const std::string& how) {
       simplify(graph);
     }
     jit::ConstantPooling(graph);
-    std::vector<Donation> donated;
-    if (how != "none") donated = scatter_in_place(*graph);
-    TorchCode made{jit::Code(graph, "forward"), ready._ivalue()};
-    made.donated = std::move(donated);
+    std::vector<c10::IValue> defaults;
     for (const c10::Argument& argument : module.get_method("forward").function().getSchema().arguments())
-      if (argument.default_value()) made.defaults.push_back(*argument.default_value());
-    return made;
+      if (argument.default_value()) defaults.push_back(*argument.default_value());
+    std::vector<Donation> donated;
+    if (how != "none") donated = scatter_in_place(*graph, graph->inputs().size() - 1 - defaults.size());
+    return TorchCode{jit::Code(graph, "forward"), ready._ivalue(), std::move(defaults), std::move(donated)};
   } catch (const std::exception& thrown) {
     return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot prepare the model");
   }

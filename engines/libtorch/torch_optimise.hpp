@@ -28,7 +28,7 @@ struct TorchCode {
 };
 
 /// `how` is a value of the option `optimize`. With "inference" the weights of linear layers and convolutions are packed
-/// for oneDNN, and a ReLU that follows becomes a part of them.
+/// for oneDNN, and a ReLU that follows becomes a part of them. Unless it is "none", caches are written in place.
 /// Errors: those of torch_error.
 [[nodiscard]] Result<TorchCode> compile(const torch::jit::Module& module, const std::string& how);
 
@@ -38,7 +38,7 @@ void pack_linear_layers(const std::shared_ptr<torch::jit::Graph>& graph);
 
 /// Makes a scatter write into its first input, if that is an input of `graph` which nothing else reads, and its result
 /// is an output: a cache, of which only the places of new tokens change. `graph` is inlined; its first input is the
-/// module.
-[[nodiscard]] std::vector<Donation> scatter_in_place(torch::jit::Graph& graph);
+/// module, and the next `count` are the model's.
+[[nodiscard]] std::vector<Donation> scatter_in_place(torch::jit::Graph& graph, std::size_t count);
 
 }  // namespace assay::plugin

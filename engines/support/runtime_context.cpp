@@ -73,7 +73,10 @@ Status RuntimeContext::run_timed(std::size_t runs, std::size_t first_set, std::s
 Status RuntimeContext::burst(std::size_t runs, std::size_t first_set, std::size_t sets, assay_samples& samples) {
   Interval took;
   for (std::size_t i = 0; i < runs; ++i) {
-    ASSAY_CHECK_OK(do_run((first_set + i) % sets, took));
+    if (Status done = do_run((first_set + i) % sets, took); !done) {
+      (void)reset_state();  // the run may have written a part of it
+      return done;
+    }
     add_sample(samples, took.start_ns, took.end_ns);
     ran_ = true;
     state_begun_ = !aliases_.empty();

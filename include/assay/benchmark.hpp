@@ -17,7 +17,10 @@
 /// measurements at the same time disturb each other.
 namespace assay {
 
+// What libassay.so shows.
+#ifndef ASSAY_API
 #define ASSAY_API __attribute__((visibility("default")))
+#endif
 
 /// What to measure. Values are checked by the program: an invalid one is the error invalid_argument, which names it.
 struct BenchmarkConfig {
@@ -56,10 +59,11 @@ struct BenchmarkResult {
   std::string json;          ///< all fields of docs/metrics.md as one JSON object
 };
 
-/// Measures one model. The results are saved as CSV and JSON in csv_output_dir, too; nothing is written to a database
-/// unless `options` has --save.
-/// Cells that fail, are wrong or are not supported are results. Errors: invalid_argument (a value of `config`: what is
-/// valid), not_found (no program `assay`), and what the program reports when it can measure nothing.
+/// Measures one model. The results are saved as CSV and JSON in csv_output_dir, too (if that fails, a message says so,
+/// and they are still returned); nothing is written to a database unless `options` has --save.
+/// Cells that fail, are wrong, not supported or not available are results; an interrupted run returns those that are
+/// done. Errors: invalid_argument (a value of `config`: what is valid), not_found (no program `assay`), cancelled
+/// (interrupted before the first result), and what the program reports when it has no results.
 [[nodiscard]] ASSAY_API Result<std::vector<BenchmarkResult>> run_inference_benchmark(const BenchmarkConfig& config);
 
 /// Measures all models on all frameworks, whose cells take turns. `common` has everything else; its framework and
@@ -73,7 +77,7 @@ class ASSAY_API BenchmarkLogger {
  public:
   /// A file `benchmark_results_….csv` of a folder. An empty name: the newest one there.
   explicit BenchmarkLogger(std::filesystem::path output_dir = "results/raw", std::string filename = {});
-  /// Errors: not_found (no such file, or none in the folder), invalid_argument (it is no file of results: names the
+  /// Errors: not_found (no such file, or none in the folder), invalid_argument (it is not a file of results: names the
   /// line).
   [[nodiscard]] Result<std::vector<BenchmarkResult>> read_results() const;
 

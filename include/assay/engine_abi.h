@@ -241,7 +241,8 @@ typedef struct assay_engine_table {
      reset_state, reads the buffer that set_input bound in its set; later runs need no buffer. The element types are
      equal; the output's extents match the input's bound ones, and if they grow those are open (-1 in context_create).
      get_output returns aliased outputs too. An input has one alias, the latest; each call implies reset_state. After
-     a failed run the state is undefined until reset_state: an engine may write it in place. Errors: mismatch, for types or shapes that can never match. */
+     a failed run the state is undefined until reset_state: an engine may write it in place. Errors: mismatch, for types
+     or shapes that can never match. */
   assay_error* (*alias_output_to_input)(assay_context*, size_t output, size_t input);
   /* Discards the state of earlier runs: the next run starts with the bound inputs. */
   assay_error* (*reset_state)(assay_context*);

@@ -2,7 +2,9 @@
 #include <assay/benchmark.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,14 +84,21 @@ Result<std::vector<BenchmarkResult>> read(const fs::path& file, exchange::Format
   return results;
 }
 
-// Names have the time, so the last one is the newest.
+// Names have the time, and a number from the second file of one second on: …_20250101_120000_2.csv.
 Result<std::string> newest_results(const fs::path& folder) {
+  constexpr std::string_view kPrefix = "benchmark_results_", kStamp = "20250101_120000";
+  const auto age = [&](const std::string& name) {
+    return std::tuple(name.substr(0, kPrefix.size() + kStamp.size()), name.size(), name);
+  };
   std::string newest;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with("benchmark_results_") && name.ends_with(".csv")) newest = std::max(newest, name);
+    if (name.starts_with(kPrefix) && name.ends_with(".csv"))
+      newest = std::max(newest, name, [&](const auto& a, const auto& b) { return age(a) < age(b); });
   }
+  if (error)
+    return fail(ErrorCode::kNotFound, fmt::format("cannot read the folder '{}': {}", folder.string(), error.message()));
   if (!newest.empty()) return newest;
   return fail(ErrorCode::kNotFound, fmt::format("'{}' has no file benchmark_results_….csv", folder.string()));
 }
@@ -101,12 +110,11 @@ Result<std::vector<BenchmarkResult>> run_inference_benchmark(const BenchmarkConf
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-benchmark-"));
   const fs::path output = folder.path() / "results.json";
   ASSAY_TRY(const api::ProgramEnd end, api::run_program(program, arguments_of(config), output, config.verbose));
-  constexpr int kFailedCells = 1, kWrongCells = 3;
-  if (end.exit_status != 0 && end.exit_status != kFailedCells && end.exit_status != kWrongCells)
-    return tl::unexpected<Error>(api::error_of(end));
-  auto results = read(output, exchange::Format::kAssay);
-  if (!results && end.exit_status != 0) return tl::unexpected<Error>(api::error_of(end));
-  return results;
+  const Result<std::string> text = read_file(output);
+  const Json printed = text ? Json::parse(*text, nullptr, false) : Json();
+  // Every status may come with results: cells that failed, are wrong, invalid, not available or interrupted.
+  if (printed.is_object() && printed.contains("results")) return read(output, exchange::Format::kAssay);
+  return tl::unexpected<Error>(api::error_of(end, printed));
 }
 
 Result<std::vector<BenchmarkResult>> run_benchmark_suite(const std::vector<std::string>& models,

@@ -3,9 +3,12 @@
 #include <assay/benchmark.hpp>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -71,6 +74,43 @@ TEST_F(BenchmarkApi, ACellThatFailsIsAResult) {
   EXPECT_EQ(measured->front().status, "failed");
   EXPECT_EQ(measured->front().latency_p50_ms, std::nullopt);
   EXPECT_THAT(measured->front().message, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(BenchmarkApi, CellsThatCannotRunAreResultsWhateverTheProgramEndsWith) {
+  config_.model_name = "bert";
+  config_.options = {"--hardware", "mps"};
+  config_.batch_sizes = {1};
+  const auto measured = run_inference_benchmark(config_);
+  ASSERT_TRUE(measured) << to_string(measured.error());
+  ASSERT_EQ(measured->size(), 1);
+  EXPECT_EQ(measured->front().status, "unavailable");
+  EXPECT_THAT(measured->front().message, HasSubstr("macOS"));
+}
+
+TEST_F(BenchmarkApi, IsNotDisturbedByTheSignalsOfThisProgram) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto measured = run_inference_benchmark(config_);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(measured) << to_string(measured.error());
+  EXPECT_EQ(measured->size(), 2);
+}
+
+TEST_F(BenchmarkApi, ReadsTheNewestFileOfOneSecond) {
+  ASSERT_TRUE(run_inference_benchmark(config_));
+  const fs::path raw = folder_ / "raw";
+  fs::path first;
+  for (const auto& entry : fs::directory_iterator(raw))
+    if (entry.path().extension() == ".csv") first = entry.path();
+  for (const char* number : {"_2", "_9", "_10"}) {
+    const fs::path copy = raw / (first.stem().string() + number + ".csv");
+    fs::copy_file(first, copy);
+    std::ofstream(copy, std::ios::app) << (std::string(number) == "_10" ? "" : "not,a,row\n");
+  }
+  const auto read = BenchmarkLogger(raw).read_results();
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->size(), 2);
 }
 
 TEST_F(BenchmarkApi, ReportsAValueThatIsInvalidWithThoseThatAreValid) {

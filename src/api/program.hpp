@@ -7,6 +7,8 @@
 
 #include <assay/result.hpp>
 
+#include "base/json.hpp"
+
 namespace assay::api {
 
 /// The program `assay`: $ASSAY_PROGRAM, else bin/assay beside the folder of this library.
@@ -14,7 +16,7 @@ namespace assay::api {
 [[nodiscard]] Result<std::filesystem::path> find_program();
 
 struct ProgramEnd {
-  int exit_status = 0;   ///< 128 + the signal's number, if a signal ended it
+  int exit_status = 0;   ///< docs/metrics.md; 128 + the signal's number, if a signal ended it
   std::string messages;  ///< standard error
 };
 
@@ -24,7 +26,8 @@ struct ProgramEnd {
                                              const std::vector<std::string>& arguments,
                                              const std::filesystem::path& output, bool shows);
 
-/// The last error that the program printed, as an Error; internal with the last line if there is none.
-[[nodiscard]] Error error_of(const ProgramEnd& end);
+/// Why there are no results: the object "error" of what the program printed; else its last message. cancelled: a signal
+/// ended it.
+[[nodiscard]] Error error_of(const ProgramEnd& end, const Json& printed);
 
 }  // namespace assay::api

@@ -21,7 +21,9 @@ constexpr std::int64_t kManyRows = 256;
 
 bool is_faster_packed(const TorchLayer& layer) { return layer.rows < kManyRows || layer.outputs >= layer.inputs; }
 
-std::string transposed(const std::string& matrix, bool really) { return really ? torch_call("t", matrix) : matrix; }
+std::string transposed(const std::string& matrix, bool is_needed) {
+  return is_needed ? torch_call("t", matrix) : matrix;
+}
 
 Status matmul(TorchWriter& writer, const Node& node) {
   return out_as(writer, node, 0,
@@ -73,7 +75,7 @@ Status einsum(TorchWriter& writer, const Node& node) {
 
 std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x, std::string_view weights,
                                    bool turned) {
-  if (program.constant(weights) == nullptr || x.empty() || !is_floating(program.dtype(weights))) return std::nullopt;
+  if (program.constant(weights) == nullptr || x.size() < 2 || !is_floating(program.dtype(weights))) return std::nullopt;
   const Shape& matrix = program.shape(weights);
   if (matrix.size() != 2) return std::nullopt;
   TorchLayer layer{.weights = weights, .turned = turned};
@@ -84,17 +86,19 @@ std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x,
 }
 
 std::string torch_layer(TorchWriter& writer, const TorchLayer& layer, const std::string& x,
-                        const std::optional<std::string>& bias, const Shape& made) {
+                        const std::optional<std::string>& bias, const Shape& result) {
   using torchscript::linear::transposed;
   const std::string weights = writer.value(layer.weights);
   if (torchscript::linear::is_faster_packed(layer)) {
     const std::string matrix = transposed(weights, !layer.turned);
     return bias ? torch_call("linear", x, matrix, *bias) : torch_call("linear", x, matrix);
   }
+  const bool is_matrix = result.size() == 2;
   const std::vector<std::int64_t> rows{layer.rows, layer.inputs};
-  const std::string all = torch_call("reshape", x, torch_list(rows)), matrix = transposed(weights, layer.turned);
+  const std::string matrix = transposed(weights, layer.turned),
+                    all = is_matrix ? x : torch_call("reshape", x, torch_list(rows));
   const std::string product = bias ? torch_call("addmm", *bias, all, matrix) : torch_call("mm", all, matrix);
-  return torch_call("reshape", product, torch_list(made));
+  return is_matrix ? product : torch_call("reshape", product, torch_list(result));
 }
 
 TorchOperators torch_linear() {

@@ -18,13 +18,13 @@ struct TorchLayer {
 };
 
 /// The layer that multiplies a tensor of this shape with the constant `weights`. nullopt: `weights` is not a constant
-/// matrix of floats, or `x` has no axis.
+/// matrix of floats, or `x` has no rows.
 [[nodiscard]] std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x, std::string_view weights,
                                                  bool turned);
 
-/// The layer of `x`, an expression, with a bias of `outputs` elements or without one; `made` is the shape of the
+/// The layer of `x`, an expression, with a bias of `outputs` elements or without one; `result` is the shape of the
 /// result.
 [[nodiscard]] std::string torch_layer(TorchWriter& writer, const TorchLayer& layer, const std::string& x,
-                                      const std::optional<std::string>& bias, const Shape& made);
+                                      const std::optional<std::string>& bias, const Shape& result);
 
 }  // namespace assay::lowering

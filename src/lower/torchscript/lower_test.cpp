@@ -98,7 +98,7 @@ TEST_F(Text, WritesALinearLayerForAProductWithWeightsAndItsBias) {
     EXPECT_THAT(text(), HasSubstr("torch.linear(x0, torch.t(self.w1), self.w0)")) << rows;
   }
   request_.shapes["x"] = {256, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), self.w1)")) << "for many rows";
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, x0, self.w1)")) << "for many rows";
 }
 
 TEST_F(Text, WritesALinearLayerThatMakesItsInputWiderForAnyNumberOfRows) {
@@ -121,15 +121,37 @@ TEST_F(Text, WritesALinearLayerForTiedWeightsWhichATransposeTurns) {
   add_node(graph(), "Add", {"product", "b"}, {"y"});
   EXPECT_THAT(text(), HasSubstr("    v0 = torch.linear(x0, self.w1, self.w0)\n    return (v0, )"));
   request_.shapes["x"] = {256, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), torch.t(self.w1))"));
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, x0, torch.t(self.w1))"));
   graph().mutable_node()->RemoveLast();
   graph().mutable_node(1)->set_output(0, "y");
-  EXPECT_THAT(text(), HasSubstr("torch.mm(torch.reshape(x0, [256, 4]), torch.t(self.w0))")) << "without a bias";
+  EXPECT_THAT(text(), HasSubstr("torch.mm(x0, torch.t(self.w0))")) << "without a bias";
   graph().mutable_initializer(0)->set_dims(0, 4);
   graph().mutable_initializer(0)->mutable_raw_data()->resize(64);
   graph().mutable_node(0)->mutable_attribute(0)->set_ints(0, 0);
   graph().mutable_node(0)->mutable_attribute(0)->set_ints(1, 1);
   EXPECT_THAT(text(), HasSubstr("torch.matmul(x0, ")) << "an order that turns nothing";
+}
+
+TEST_F(Text, KeepsATransposeThatTwoNodesRead) {
+  add_floats(graph(), "w", {4, 4});
+  add_node(graph(), "Transpose", {"w"}, {"turned"});
+  add_node(graph(), "MatMul", {"x", "turned"}, {"product"});
+  add_node(graph(), "MatMul", {"product", "turned"}, {"y"});
+  EXPECT_THAT(text(), HasSubstr("v0 = torch.permute(self.w0, [1, 0])\n    v1 = torch.matmul(x0, v0)"));
+}
+
+TEST_F(Text, MultipliesAVectorAndReshapesABatchOfManyRows) {
+  add_floats(graph(), "w", {4, 3});
+  add_node(graph(), "MatMul", {"x", "w"}, {"y"});
+  graph().mutable_input(0)->Clear();
+  graph().clear_input();
+  add_value(graph().mutable_input(), "x", onnx::TensorProto::FLOAT, {"4"});
+  request_.shapes["x"] = {4};
+  EXPECT_THAT(text(), HasSubstr("torch.matmul(x0, self.w0)"));
+  graph().clear_input();
+  add_value(graph().mutable_input(), "x", onnx::TensorProto::FLOAT, {"2", "128", "4"});
+  request_.shapes["x"] = {2, 128, 4};
+  EXPECT_THAT(text(), HasSubstr("torch.reshape(torch.mm(torch.reshape(x0, [256, 4]), self.w0), [2, 128, 3])"));
 }
 
 TEST_F(Text, WritesALinearLayerForAGemmWithConstantWeights) {
@@ -141,7 +163,13 @@ TEST_F(Text, WritesALinearLayerForAGemmWithConstantWeights) {
   flips.set_i(1);
   EXPECT_THAT(text(), HasSubstr("torch.linear(x0, self.w1, self.w0)"));
   request_.shapes["x"] = {256, 4};
-  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, torch.reshape(x0, [256, 4]), torch.t(self.w1))"));
+  EXPECT_THAT(text(), HasSubstr("torch.addmm(self.w0, x0, torch.t(self.w1))"));
+  onnx::AttributeProto& flip = *graph().mutable_node(0)->add_attribute();
+  flip.set_name("transA");
+  flip.set_type(onnx::AttributeProto::INT);
+  flip.set_i(1);
+  request_.shapes["x"] = {4, 4};
+  EXPECT_THAT(text(), HasSubstr("torch.linear(torch.t(x0), self.w1, self.w0)"));
 }
 
 TEST_F(Text, FindsGeluByItsConstants) {

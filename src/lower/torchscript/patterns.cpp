@@ -43,7 +43,8 @@ bool is_operator(const graph::Node& node, std::string_view op_type) {
 
 TorchPatterns::TorchPatterns(const StaticProgram& program) {
   const Readers readers(program);
-  // From the end, so that the larger group is found first: a layer with its bias before the layer alone.
+  // From the end, so that the larger group is found first: a layer with its bias before the layer alone. Groups that
+  // end with another kind of node share none: each needs its inner nodes for itself.
   for (const graph::Node* node : program.nodes() | std::views::reverse) {
     for (const auto find : {&find_activation, &find_attention, &find_biased_layer, &find_layer}) {
       TorchGroup group = find(program, readers, *node);
