@@ -78,9 +78,10 @@ void set_signals(posix_spawnattr_t& attributes) {
 
 Result<fs::path> find_program() {
   const char* const named = std::getenv("ASSAY_PROGRAM");
-  const fs::path program =
-      named != nullptr && *named != '\0' ? fs::path(named) : own_folder().parent_path() / "bin/assay";
-  if (::access(program.c_str(), X_OK) == 0) return program;
+  fs::path program = named != nullptr ? named : "";
+  if (const fs::path own = own_folder(); program.empty() && !own.empty()) program = own.parent_path() / "bin/assay";
+  std::error_code ignored;
+  if (fs::is_regular_file(program, ignored) && ::access(program.c_str(), X_OK) == 0) return program;
   return fail(ErrorCode::kNotFound, fmt::format("there is no program '{}'", program.string()),
               "set ASSAY_PROGRAM to the path of assay");
 }
