@@ -59,6 +59,7 @@ Result<int> wait_for(pid_t child) {
 
 // A descriptor that none of the standard ones is, even if this program has closed those.
 Descriptor above_standard(int fd) {
+  if (fd < 0) return Descriptor();  // errno stays
   const Descriptor given(fd);
   return Descriptor(::fcntl(given.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
