@@ -110,10 +110,12 @@ Result<std::vector<BenchmarkResult>> run_inference_benchmark(const BenchmarkConf
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-benchmark-"));
   const fs::path output = folder.path() / "results.json";
   ASSAY_TRY(const api::ProgramEnd end, api::run_program(program, arguments_of(config), output, config.verbose));
+  // Every status may come with results: cells that failed, are wrong, invalid, not available or interrupted.
+  auto results = read(output, exchange::Format::kAssay);
+  if (results) return results;
   const Result<std::string> text = read_file(output);
   const Json printed = text ? Json::parse(*text, nullptr, false) : Json();
-  // Every status may come with results: cells that failed, are wrong, invalid, not available or interrupted.
-  if (printed.is_object() && printed.contains("results")) return read(output, exchange::Format::kAssay);
+  if (printed.is_object() && printed.contains("results")) return results;  // they cannot be read: it says why
   return tl::unexpected<Error>(api::error_of(end, printed));
 }
 
@@ -127,12 +129,12 @@ Result<std::vector<BenchmarkResult>> run_benchmark_suite(const std::vector<std::
   BenchmarkConfig config = common;
   config.model_name = fmt::format("{}", fmt::join(models, ","));
   config.batch_sizes = batch_sizes;
-  const auto other =
-      std::ranges::find_if(frameworks, [&](const std::string& name) { return name != frameworks.front(); });
-  config.framework = other == frameworks.end() ? frameworks.front() : "both";
-  for (const std::string& name : frameworks)
-    if (config.framework == "both" && name != "pytorch" && name != "jax" && name != "both")
+  config.framework = frameworks.front();
+  for (const std::string& name : frameworks) {
+    if (name != "pytorch" && name != "jax" && name != "both")
       return fail(ErrorCode::kInvalidArgument, fmt::format("unknown framework '{}'; valid are pytorch and jax", name));
+    if (name != frameworks.front()) config.framework = "both";
+  }
   return run_inference_benchmark(config);
 }
 

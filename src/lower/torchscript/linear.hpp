@@ -22,8 +22,8 @@ struct TorchLayer {
 [[nodiscard]] std::optional<TorchLayer> layer_of(const StaticProgram& program, const Shape& x, std::string_view weights,
                                                  bool turned);
 
-/// The layer of `x`, an expression, with a bias of `outputs` elements or without one; `result` is the shape of the
-/// result.
+/// An expression: the layer of the expression `x`, with a bias of `outputs` elements or without one. Its shape is
+/// `result`.
 [[nodiscard]] std::string torch_layer(TorchWriter& writer, const TorchLayer& layer, const std::string& x,
                                       const std::optional<std::string>& bias, const Shape& result);
 

@@ -172,6 +172,7 @@ TEST_F(Text, WritesALinearLayerForAGemmWithConstantWeights) {
   EXPECT_THAT(text(), HasSubstr("torch.linear(torch.t(x0), self.w1, self.w0)"));
 }
 
+// x · ½ · (1 + erf(x / √2)), and the same with a constant that is not √2.
 TEST_F(Text, FindsGeluByItsConstants) {
   for (const float root : {1.41421356F, 1.4142F}) {
     graph().clear_node();
