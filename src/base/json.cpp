@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,6 +52,100 @@ std::string plain(const std::string& what) {
   return colon == std::string::npos ? what : what.substr(colon + 2);
 }
 
+// Builds the value while the text is read. It stops at the first error, but for a repeated key: a text that is not JSON
+// is the greater fault.
+class Builder {
+ public:
+  Builder(std::string_view text, std::string_view name, const Cancelled& cancelled)
+      : text_(text), name_(name), cancelled_(cancelled) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string& /*text*/) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t& value) { return add(std::move(value)); }
+  bool start_object(std::size_t /*size*/) { return open(Json::object()); }
+  bool start_array(std::size_t /*size*/) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    const auto [place, fresh] = open_.back()->get_ref<Json::object_t&>().emplace(std::move(name), Json());
+    repeated_ |= !fresh;
+    member_ = &place->second;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string& token, const Json::exception& error) {
+    constexpr int kNumberOverflow = 406;
+    if (error.id == kNumberOverflow)
+      refuse(fmt::format("the number {} at {} is too large to be stored", token,
+                         place(text_, position - std::min(token.size(), position))));
+    else
+      refuse(fmt::format("not valid JSON at {}: {}", place(text_, std::max<std::size_t>(position, 1) - 1),
+                         plain(error.what())));
+    return false;
+  }
+
+  Result<Json> take() {
+    if (error_) return tl::unexpected<Error>(std::move(*error_));
+    if (!repeated_) return std::move(value_);
+    const std::optional<RepeatedKey> repeated = repeated_key(text_);
+    ASSAY_CHECK(repeated.has_value(), "a key was repeated");
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the key \"{}\" is given twice in one object, again at {}", name_, repeated->key,
+                            place(text_, repeated->at)),
+                "keep one of them");
+  }
+
+ private:
+  void refuse(std::string_view what) {
+    error_ = Error{ErrorCode::kInvalidArgument, fmt::format("{}: {}", name_, what), {}, {}};
+  }
+  bool may_go_on() {
+    constexpr std::size_t kValuesBetweenChecks = 4096;
+    if (++values_ % kValuesBetweenChecks != 0) return true;
+    if (Status status = check_cancelled(cancelled_); !status) error_ = std::move(status).error();
+    return !error_;
+  }
+  // Where the next value belongs.
+  Json& place_of_next() {
+    if (open_.empty()) return value_;
+    if (open_.back()->is_object()) return *member_;
+    return open_.back()->get_ref<Json::array_t&>().emplace_back();
+  }
+  template <class Value>
+  bool add(Value&& value) {
+    place_of_next() = std::forward<Value>(value);
+    return may_go_on();
+  }
+  bool open(Json container) {
+    // Deep nesting would overflow the stack of callers later on: comparison and destruction recurse.
+    constexpr std::size_t kMaxDepth = 200;
+    if (open_.size() == kMaxDepth) {
+      refuse(fmt::format("nesting deeper than {} levels", kMaxDepth));
+      return false;
+    }
+    Json& here = place_of_next();
+    here = std::move(container);
+    open_.push_back(&here);
+    return may_go_on();
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view text_, name_;
+  const Cancelled& cancelled_;
+  Json value_;
+  std::vector<Json*> open_;  ///< the containers that the next value is in, from the outermost
+  Json* member_ = nullptr;   ///< the value of the last key
+  bool repeated_ = false;
+  std::size_t values_ = 0;
+  std::optional<Error> error_;
+};
+
 }  // namespace
 
 TextPlace place_at(std::string_view text, std::size_t at) {
@@ -62,59 +157,19 @@ TextPlace place_at(std::string_view text, std::size_t at) {
           1 + static_cast<int>(std::ranges::count_if(line, begins))};
 }
 
-Result<Json> parse_json(std::string_view text, std::string_view name) {
-  constexpr std::size_t kMaxDepth = 200;
+Result<Json> parse_json(std::string_view text, std::string_view name, const Cancelled& cancelled) {
   // The parser takes this byte for the end.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: not valid JSON at {}: a byte 0", name, place(text, zero)));
-  try {
-    // Deep nesting would overflow the parser's callers later on (comparison and destruction recurse).
-    std::size_t depth = 0, deepest = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (in_string) {
-        if (c == '\\')
-          ++i;
-        else if (c == '"')
-          in_string = false;
-      } else if (c == '"') {
-        in_string = true;
-      } else if (c == '[' || c == '{') {
-        deepest = std::max(deepest, ++depth);
-      } else if ((c == ']' || c == '}') && depth > 0) {
-        --depth;
-      }
-    }
-    if (deepest > kMaxDepth)
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: nesting deeper than {} levels", name, kMaxDepth));
-    Json json = Json::parse(text);
-    if (const std::optional<RepeatedKey> repeated = repeated_key(text))
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: the key \"{}\" is given twice in one object, again at {}", name, repeated->key,
-                              place(text, repeated->at)),
-                  "keep one of them");
-    return json;
-  } catch (const Json::parse_error& error) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: not valid JSON at {}: {}", name, place(text, std::max<std::size_t>(error.byte, 1) - 1),
-                            plain(error.what())));
-  } catch (const Json::out_of_range& error) {
-    // "number overflow parsing '1e400'"
-    const std::string what = plain(error.what());
-    const auto quote = what.find('\'');
-    const std::string number = quote == std::string::npos ? what : what.substr(quote + 1, what.size() - quote - 2);
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the number {} at {} is too large to be stored", name,
-                                                         number, place(text, text.find(number))));
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: not valid JSON: {}", name, plain(error.what())));
-  }
+  Builder builder(text, name, cancelled);
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
-Result<Json> read_json(const std::filesystem::path& path) {
+Result<Json> read_json(const std::filesystem::path& path, const Cancelled& cancelled) {
   ASSAY_TRY(const std::string text, read_file(path));
-  return parse_json(text, path.string());
+  return parse_json(text, path.string(), cancelled);
 }
 
 }  // namespace assay

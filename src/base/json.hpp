@@ -9,10 +9,13 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
+#include "base/ordered_object.hpp"
+
 namespace assay {
 
 /// Objects keep the order in which keys were written, so that files read as they were meant.
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::basic_json<OrderedObject>;
 
 /// A place in a text, counted from 1; columns in characters of UTF-8.
 struct TextPlace {
@@ -23,11 +26,12 @@ struct TextPlace {
 
 /// Parses `text`; messages contain `name` (a path, "the worker's answer").
 /// Errors: invalid_argument with line and column and what was expected there. Nesting is limited to 200 levels,
-/// duplicate keys are refused, at the place of the second.
-[[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
+/// duplicate keys are refused, at the place of the second. cancelled.
+/// Cost:   linear in the length of the text.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name, const Cancelled& cancelled = {});
 
 /// Reads and parses a file. Errors: those of read_file and parse_json.
-[[nodiscard]] Result<Json> read_json(const std::filesystem::path& path);
+[[nodiscard]] Result<Json> read_json(const std::filesystem::path& path, const Cancelled& cancelled = {});
 
 /// `value` as text. Bytes that are not UTF-8 become U+FFFD: a file's name or a runtime's message may have any bytes,
 /// and what was measured must be written nevertheless. `indent` −1: one line.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -163,10 +164,11 @@ void ObjectReader::read(const std::string& key, std::vector<std::string>& into) 
   if (found == nullptr) return;
   if (!found->is_array()) return refuse_type(key, "a list of non-empty strings");
   std::vector<std::string> items;
+  std::set<std::string_view> known;
   for (const Json& item : *found) {
     if (!item.is_string() || item.get_ref<const std::string&>().empty())
       return refuse_type(key, "a list of non-empty strings");
-    if (std::ranges::find(items, item.get_ref<const std::string&>()) != items.end())
+    if (!known.insert(item.get_ref<const std::string&>()).second)
       return refuse(key, fmt::format("\"{}\" names {} twice", key, shown(item)));
     items.push_back(item.get<std::string>());
   }

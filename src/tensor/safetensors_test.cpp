@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/safetensors.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +80,22 @@ TEST(Safetensors, ReadsTheGoldens) {
       EXPECT_TRUE(!std::filesystem::exists(path) || SafetensorsFile::open(path)) << path;
     }
   }
+}
+
+// Its header has a line for each tensor; reading one took time in proportion to all others.
+TEST(Safetensors, ReadsAHundredThousandTensors) {
+  constexpr std::size_t kTensors = 100'000;
+  const std::vector<std::byte> data(kTensors);
+  std::vector<NamedView> views;
+  views.reserve(kTensors);
+  for (std::size_t i = 0; i < kTensors; ++i)
+    views.push_back({fmt::format("layer.{}.weight", i), {DType::kInt8, {1}, std::span(data).subspan(i, 1)}});
+  const TemporaryDirectory folder = *TemporaryDirectory::create();
+  ASSERT_TRUE(write_safetensors(folder.path() / "many.safetensors", views));
+  const auto file = SafetensorsFile::open(folder.path() / "many.safetensors");
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_EQ(file->names().size(), kTensors);
+  EXPECT_TRUE(file->contains("layer.99999.weight"));
 }
 
 TEST(Safetensors, RefusesBrokenFrames) {
