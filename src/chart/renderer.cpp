@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
+#include "chart/child.hpp"
 #include "chart/layout.hpp"
 #include "chart/render.hpp"
 
@@ -150,8 +154,9 @@ std::string tidy_svg(std::string_view svg, const std::string& name) {
 
 struct Renderer::State {
   Heap heap;
+  Limits limits;
   duk_context* context = nullptr;
-  State() = default;
+  explicit State(Limits given) : limits(std::move(given)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   State(State&&) = delete;
@@ -166,6 +171,24 @@ struct Renderer::State {
     duk_pop(context);
     return {.code = heap.full ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
             .message = fmt::format("{}: {}", doing, message)};
+  }
+
+  // The text on the top of the stack after `call`, which returns 0, or an error there. The copy of the process in which
+  // it runs ends afterwards, and with it what is left on the stack.
+  Result<std::string> text_of(const std::function<int()>& call, const char* doing) {
+    const auto work = [&]() -> Result<std::string> {
+      if (call() != 0) return tl::unexpected(failure(doing));
+      duk_size_t length = 0;
+      const char* text = duk_safe_to_lstring(context, -1, &length);
+      return std::string(text, length);
+    };
+    Result<std::string> text = run_in_child(work, limits.deadline, limits.cancelled);
+    if (!text && text.error().code == ErrorCode::kTimeout)
+      return fail(
+          ErrorCode::kTimeout,
+          fmt::format("{}: not finished after {} s", doing, std::chrono::duration<double>(limits.deadline).count()),
+          "draw fewer results: options such as --model and --since select");
+    return text;
   }
 
   Status load(std::string_view script) {
@@ -188,8 +211,8 @@ Renderer::Renderer(Renderer&&) noexcept = default;
 Renderer& Renderer::operator=(Renderer&&) noexcept = default;
 Renderer::~Renderer() = default;
 
-Result<Renderer> Renderer::create() {
-  auto state = std::make_unique<State>();
+Result<Renderer> Renderer::create(Limits limits) {
+  auto state = std::make_unique<State>(std::move(limits));
   state->context = duk_create_heap(allocate, reallocate, release, &state->heap, on_fatal);
   if (state->context == nullptr)
     return fail(ErrorCode::kOutOfMemory, "the script interpreter that draws charts could not get memory");
@@ -199,26 +222,19 @@ Result<Renderer> Renderer::create() {
 
 Result<std::string> Renderer::svg(const Chart& chart, const Theme& theme) {
   ASSAY_CHECK(!chart.option.is_null(), "a chart without data is not drawn");
-  duk_context* const context = state_->context;
-  duk_get_global_string(context, "assayCharts");
-  duk_push_string(context, "renderText");
   const std::string option = json_text(chart.option), tokens = json_text(theme.tokens);
-  duk_push_lstring(context, option.data(), option.size());
-  duk_push_lstring(context, tokens.data(), tokens.size());
-  duk_push_int(context, chart.width);
-  duk_push_int(context, chart.height);
-  duk_get_global_string(context, "measure");
-  if (duk_pcall_prop(context, -7, 5) != 0) {
-    Error error = state_->failure(("while drawing the chart " + chart.name).c_str());
-    duk_pop(context);
-    return tl::unexpected(std::move(error));
-  }
-  duk_size_t length = 0;
-  const char* text = duk_safe_to_lstring(context, -1, &length);
-  std::string svg =
-      tidy_svg({text, length}, theme.name == "light" ? chart.name : chart.name + "-" + std::string(theme.name));
-  duk_pop_2(context);
-  duk_gc(context, 0);
+  const auto render = [&, context = state_->context] {
+    duk_get_global_string(context, "assayCharts");
+    duk_push_string(context, "renderText");
+    duk_push_lstring(context, option.data(), option.size());
+    duk_push_lstring(context, tokens.data(), tokens.size());
+    duk_push_int(context, chart.width);
+    duk_push_int(context, chart.height);
+    duk_get_global_string(context, "measure");
+    return duk_pcall_prop(context, -7, 5);
+  };
+  ASSAY_TRY(const std::string drawn, state_->text_of(render, ("while drawing the chart " + chart.name).c_str()));
+  std::string svg = tidy_svg(drawn, theme.name == "light" ? chart.name : chart.name + "-" + std::string(theme.name));
   const std::size_t head = svg.find('>') + 1;
   svg.insert(head, fmt::format("\n<title>{}</title>\n<desc>{}</desc>", escaped(chart.title), escaped(chart.summary)));
   svg.insert(4, " role=\"img\"");
@@ -226,13 +242,10 @@ Result<std::string> Renderer::svg(const Chart& chart, const Theme& theme) {
 }
 
 Result<Json> Renderer::call(std::string_view function, const Json& argument) {
-  duk_context* const context = state_->context;
   const std::string code =
       fmt::format("JSON.stringify(assayCharts.{}({}))", function, argument.is_null() ? "" : json_text(argument));
-  if (duk_peval_lstring(context, code.data(), code.size()) != 0)
-    return tl::unexpected(state_->failure("while calling a function of the charts' script"));
-  const std::string text = duk_safe_to_string(context, -1);
-  duk_pop(context);
+  const auto evaluate = [&] { return duk_peval_lstring(state_->context, code.data(), code.size()); };
+  ASSAY_TRY(const std::string text, state_->text_of(evaluate, "while calling a function of the charts' script"));
   return parse_json(text, "the script's answer");
 }
 

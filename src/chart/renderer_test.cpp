@@ -33,6 +33,36 @@ Chart small_chart(const std::string& title = "A picture") {
   return picture.finish(200, {}, "three points");
 }
 
+// A script that never ends and needs no memory.
+constexpr const char* kEndless = "formatNumber(1), function () { for (;;) {} }";
+
+TEST(Renderer, AScriptThatNeverEndsIsStopped) {
+  Result<Renderer> draws = Renderer::create({.deadline = std::chrono::milliseconds(300)});
+  ASSERT_TRUE(draws);
+  const Result<Json> endless = draws->call(kEndless, Json());
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(endless.error().message, HasSubstr("not finished after 0.3 s"));
+}
+
+TEST(Renderer, AnInterruptStopsTheScriptAndTheNextOneRuns) {
+  bool cancelled = true;
+  Result<Renderer> draws = Renderer::create({.cancelled = [&] { return cancelled; }});
+  ASSERT_TRUE(draws);
+  const Result<Json> endless = draws->call(kEndless, Json());
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kCancelled);
+  cancelled = false;
+  EXPECT_TRUE(draws->svg(small_chart(), theme("light")));
+}
+
+TEST(Renderer, ErrorsOfTheScriptHaveItsWords) {
+  const Result<Json> wrong = renderer().call("noSuchFunction", Json());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::kInternal);
+  EXPECT_THAT(wrong.error().message, HasSubstr("TypeError"));
+}
+
 TEST(Renderer, DrawsTheSameBytesEachTime) {
   Renderer draws = renderer();
   const Result<std::string> first = draws.svg(small_chart(), theme("light"));

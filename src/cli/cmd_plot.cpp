@@ -143,8 +143,9 @@ Status check_output(const PlotOptions& options, std::size_t charts) {
       "named with a / at its end");
 }
 
-Status write_chart(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
-                   const chart::Chart& chart, std::size_t page) {
+// Returns whether it could be drawn.
+Result<bool> write_chart(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
+                         const chart::Chart& chart, std::size_t page) {
   const std::string single = format_of_output(options);
   const std::vector<std::string> formats = single.empty() ? options.formats : std::vector<std::string>{single};
   for (const std::string& format : formats) {
@@ -161,11 +162,15 @@ Status write_chart(const PlotOptions& options, const Dataset& data, chart::Rende
       std::fprintf(stderr, "note: %s\n", sanitise(to_string(bytes.error())).c_str());
       continue;
     }
+    if (!bytes && is_any(to_string(bytes.error().code), {"timeout", "out_of_memory"})) {  // the others are drawn
+      std::fprintf(stderr, "%s\n", sanitise(to_string(bytes.error())).c_str());
+      return false;
+    }
     if (!bytes) return tl::unexpected(std::move(bytes).error());
     ASSAY_CHECK_OK(write_file_atomically(file, *bytes));
     std::printf("%s\n", file.c_str());
   }
-  return {};
+  return true;
 }
 
 // A key that no result has: with it a chart would say that there are no data.
@@ -188,6 +193,7 @@ Status check_keys(const PlotOptions& options, const Dataset& data) {
 }
 
 Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
+  const NothingToKeep nothing_to_keep;
   const std::vector<chart::Kind> kinds = chosen_kinds(options);
   ASSAY_CHECK_OK(check_output(options, kinds.size()));
   ASSAY_TRY(const Selected selected, read_data(options));
@@ -198,8 +204,8 @@ Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
   ASSAY_CHECK_OK(check_keys(options, data));
   const Analysis analysis = analyse(data);
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series});
-  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
-  std::size_t drawn = 0;
+  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create({.cancelled = interrupted}));
+  std::size_t drawn = 0, failed = 0;
   chart::NotDrawn missing;
   for (const chart::Kind kind : kinds) {
     std::size_t page = 0;
@@ -208,11 +214,12 @@ Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
         missing.add(chart);
         continue;
       }
-      ASSAY_CHECK_OK(write_chart(options, data, renderer, chart, page++));
-      ++drawn;
+      ASSAY_TRY(const bool written, write_chart(options, data, renderer, chart, page++));
+      ++(written ? drawn : failed);
     }
   }
   for (const std::string& line : missing.lines()) std::fprintf(stderr, "%s\n", sanitise(line).c_str());
+  if (failed > 0) return ExitCode::kFailure;
   return drawn > 0 ? ExitCode::kSuccess : ExitCode::kCannotTell;
 }
 

@@ -49,6 +49,16 @@ void watch_interrupts();
 /// Interrupts end a server from now on: nothing is measured that could be kept.
 void interrupts_end_server();
 
+/// While one lives, the command only reads, or writes files that it can make again: nothing would be lost. An interrupt
+/// then ends the process some seconds later, also if it is inside a library that does not notice.
+class NothingToKeep {
+ public:
+  NothingToKeep();
+  NothingToKeep(const NothingToKeep&) = delete;
+  NothingToKeep& operator=(const NothingToKeep&) = delete;
+  ~NothingToKeep();
+};
+
 void register_run(CLI::App& app, Commands& commands);
 void register_bench(CLI::App& app, Commands& commands);
 void register_verify(CLI::App& app, Commands& commands);

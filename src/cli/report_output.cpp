@@ -16,6 +16,7 @@
 #include "base/unknown_word.hpp"
 #include "chart/chart.hpp"
 #include "chart/render.hpp"
+#include "cli/context.hpp"
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
 #include "cli/measuring_options.hpp"
@@ -30,7 +31,7 @@ namespace {
 Result<std::vector<Picture>> draw(const Document& document, const Dataset& data, const Analysis& analysis) {
   std::vector<Picture> pictures;
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
-  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
+  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create({.cancelled = interrupted}));
   for (const Section& section : document.sections) {
     for (const std::string& name : section.charts) {
       const auto kind = chart::find_kind(name);
@@ -123,6 +124,7 @@ Status ReportOutput::write(const Document& document, const Dataset& data, const 
   if (chosen == "text") return put(to_text(document, path.empty() && isatty(STDOUT_FILENO) == 1, output_width()));
   if (chosen == "md" && path.empty()) return put(to_markdown(document));
   Result<std::vector<Picture>> pictures = draw(document, data, analysis);
+  if (!pictures && pictures.error().code == ErrorCode::kCancelled) return tl::unexpected(pictures.error());
   if (!pictures) {
     std::fprintf(stderr, "note: without charts: %s\n", sanitise(pictures.error().message).c_str());
     pictures = std::vector<Picture>();

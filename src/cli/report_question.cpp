@@ -28,6 +28,7 @@ void ReportQuestion::add_to(CLI::App& command) {
 }
 
 Result<ExitCode> ReportQuestion::answer(const std::string& report, const Context& context) const {
+  const NothingToKeep nothing_to_keep;
   ASSAY_TRY([[maybe_unused]] const std::string format, output.chosen_format());
   ASSAY_TRY(const Selected selected, selection.read());
   if (selected.none) return answer_none(*selected.none, context);
