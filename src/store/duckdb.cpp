@@ -77,6 +77,8 @@ ErrorCode code_of(duckdb_error_type type) {
   switch (type) {
     case DUCKDB_ERROR_OUT_OF_MEMORY:
       return ErrorCode::kOutOfMemory;
+    case DUCKDB_ERROR_INTERRUPT:
+      return ErrorCode::kCancelled;
     case DUCKDB_ERROR_PARSER:
     case DUCKDB_ERROR_SYNTAX:
     case DUCKDB_ERROR_BINDER:
@@ -243,19 +245,29 @@ Result<std::size_t> Database::count_statements(const std::string& sql) {
   return count;
 }
 
-Status Database::forbid_other_files() {
+Status Database::restrict_statements(std::uint64_t memory_bytes) {
   ASSAY_TRY(const Rows locked, query("SELECT current_setting('lock_configuration')"));
   if (locked.rows.at(0).at(0) == true) return {};
-  return execute("SET enable_external_access = false; SET lock_configuration = true");
+  return execute(
+      fmt::format("SET memory_limit = '{}B'; SET temp_directory = ''; SET enable_external_access = false; SET "
+                  "lock_configuration = true",
+                  memory_bytes));
 }
 
-Result<Rows> Database::query(const std::string& sql, std::span<const Json> parameters) {
+Result<Rows> Database::query(const std::string& sql, std::span<const Json> parameters, std::uint64_t most_bytes) {
   Rows answer;
   Status failure;
+  std::uint64_t bytes = 0;
   const auto take = [&](std::span<const Column> columns, std::size_t rows) {
     for (std::size_t row = 0; row < rows && failure; ++row) {
       std::vector<Json>& cells = answer.rows.emplace_back();
       for (std::size_t i = 0; i < columns.size() && failure; ++i) {
+        bytes += sizeof(Json);
+        if (columns[i].type() == DUCKDB_TYPE_VARCHAR && !columns[i].is_null(row)) bytes += columns[i].text(row).size();
+        if (bytes > most_bytes) {
+          failure = fail(ErrorCode::kOutOfMemory, fmt::format("the answer has more than {} bytes", most_bytes));
+          break;
+        }
         Result<Json> value = cell(columns[i], row, answer.columns[i]);
         if (value)
           cells.push_back(std::move(*value));

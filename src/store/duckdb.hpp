@@ -27,6 +27,7 @@ namespace assay::duckdb {
 #define ASSAY_DUCKDB_FUNCTIONS(X)                                                                                   \
   X(free)                                                                                                           \
   X(create_config) X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect)                    \
+  X(interrupt)                                                                                                      \
   X(query) X(destroy_result) X(result_error) X(result_error_type) X(fetch_chunk)                                    \
   X(column_count) X(column_name) X(column_type)                                                                     \
   X(extract_statements) X(extract_statements_error) X(destroy_extracted)                                            \
@@ -76,8 +77,8 @@ class Column {
   duckdb_type type_;
 };
 
-/// An open database and its one connection. Thread: one at a time. Not for two of one file in one process (store.cpp
-/// has a lock): DuckDB itself does not notice that.
+/// An open database and its one connection. Thread: one at a time, but for interrupt(). Not for two of one file in one
+/// process (store.cpp has a lock): DuckDB itself does not notice that.
 class Database {
  public:
   /// Extensions are never fetched nor loaded from disk, so that an offline machine never stalls.
@@ -89,12 +90,15 @@ class Database {
   ~Database();
 
   /// Runs one or more statements whose answers do not matter.
-  /// Errors: invalid_argument (the statement is wrong), out_of_memory, internal (disk full, …); all with DuckDB's
-  /// words.
+  /// Errors: invalid_argument (the statement is wrong), out_of_memory, cancelled (interrupt()), internal (disk full,
+  /// …); all with DuckDB's words.
   [[nodiscard]] Status execute(const std::string& sql);
   /// One statement with its parameters ($1, …) and its whole answer.
-  /// Errors: as execute(); unsupported for a column type that Rows has no cell for: cast it in the query.
-  [[nodiscard]] Result<Rows> query(const std::string& sql, std::span<const Json> parameters = {});
+  /// Errors: as execute(); unsupported for a column type that Rows has no cell for: cast it in the query; out_of_memory
+  /// if the cells of the answer have more bytes than `most_bytes`.
+  static constexpr std::uint64_t kAnyBytes = UINT64_MAX;
+  [[nodiscard]] Result<Rows> query(const std::string& sql, std::span<const Json> parameters = {},
+                                   std::uint64_t most_bytes = kAnyBytes);
   /// The same in pieces of up to 2,048 rows, for large answers.
   using Visitor = std::function<void(std::span<const Column> columns, std::size_t rows)>;
   [[nodiscard]] Status visit(const std::string& sql, std::span<const Json> parameters, const Visitor& visitor,
@@ -102,8 +106,11 @@ class Database {
 
   /// How many statements a text of SQL has. Errors: invalid_argument with DuckDB's words.
   [[nodiscard]] Result<std::size_t> count_statements(const std::string& sql);
-  /// From now on no statement can read or write another file than the open database, nor change that.
-  [[nodiscard]] Status forbid_other_files();
+  /// From now on no statement can read or write another file than the open database, nor use more memory than this;
+  /// what does not fit is not put on the disk. No statement can change that.
+  [[nodiscard]] Status restrict_statements(std::uint64_t memory_bytes);
+  /// Ends the statement that runs, which fails with `cancelled`; without one it does nothing. Thread: any.
+  void interrupt() const { api_->interrupt(connection_); }
 
   [[nodiscard]] const Api& functions() const { return *api_; }
   [[nodiscard]] duckdb_connection connection() const { return connection_; }

@@ -178,21 +178,21 @@ TEST_F(AskSqlTest, ReadsWhatCanStandInParentheses) {
   for (const char* sql : {"SELECT model FROM benchmark_results", "FROM benchmark_results;", "SHOW TABLES",
                           "WITH a AS (SELECT 1 AS x) SELECT * FROM a -- the end", "DESCRIBE benchmark_results",
                           "SUMMARIZE benchmark_results", "SELECT * FROM latest_results", "VALUES (1), (2)"}) {
-    const auto rows = ask_sql(*database_, sql, 10);
+    const auto rows = ask_sql(*database_, sql, {.most_rows = 10});
     EXPECT_TRUE(rows) << sql << ": " << to_string(rows.error());
   }
   const auto rows = ask_sql(*database_,
                             "SELECT batch_size AS b, sum(batch_size) AS b, 1.25 AS d, DATE '2026-03-02' AS day, [1, 2] "
                             "AS list, 3::UTINYINT AS small, count(*) > 0 AS any FROM benchmark_results GROUP BY ALL",
-                            10);
+                            {});
   ASSERT_TRUE(rows) << to_string(rows.error());
   EXPECT_EQ(json_text(Json(rows->rows.at(0))), R"([4,4,1.25,"2026-03-02","[1, 2]",3,true])");
-  EXPECT_EQ(ask_sql(*database_, "SELECT * FROM range(100)", 7)->rows.size(), 7U);
+  EXPECT_EQ(ask_sql(*database_, "SELECT * FROM range(100)", {.most_rows = 7})->rows.size(), 7U);
 }
 
 TEST_F(AskSqlTest, ErrorsQuoteTheLineAsItWasTyped) {
   const auto words = [&](const std::string& sql) {
-    const auto rows = ask_sql(*database_, sql, 10);
+    const auto rows = ask_sql(*database_, sql, {.most_rows = 10});
     return rows ? std::string("no error") : rows.error().message;
   };
   EXPECT_THAT(words("SELECT nonsense FROM range(3)"),
@@ -213,6 +213,33 @@ TEST_F(AskSqlTest, ErrorsQuoteTheLineAsItWasTyped) {
   EXPECT_THAT(words("SELECT 'LINE 7: x' AS a, nonsense"), HasSubstr("\n\nLINE 1: SELECT 'LINE 7: x' AS a, nonsense\n"));
 }
 
+TEST_F(AskSqlTest, IsInterruptedAtAnyTime) {
+  constexpr const char* kForever =
+      "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c WHERE a.range + b.range = c.range - 1";
+  int asked = 0;
+  for (const int before : {0, 1, 3}) {
+    asked = 0;
+    const auto rows = ask_sql(*database_, kForever, {}, [&] { return ++asked > before; });
+    ASSERT_FALSE(rows);
+    EXPECT_EQ(rows.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(rows.error().message, "the query was interrupted");
+  }
+  EXPECT_TRUE(ask_sql(*database_, "SELECT 1", {}, [] { return false; })) << "the database can be asked again";
+}
+
+TEST_F(AskSqlTest, NeitherAQueryNorItsAnswerNeedsMoreMemoryThanItsLimit) {
+  constexpr std::uint64_t kMegabyte = 1'000'000;
+  for (const char* sql : {"SELECT list(range) FROM range(100000000)",             // the query
+                          "SELECT repeat('x', 10000) AS x FROM range(10000)"}) {  // its answer
+    const auto rows = ask_sql(*database_, sql, {.memory_bytes = 64 * kMegabyte});
+    ASSERT_FALSE(rows) << sql;
+    EXPECT_EQ(rows.error().code, ErrorCode::kOutOfMemory) << to_string(rows.error());
+    EXPECT_EQ(rows.error().message, "the query, or its answer, needs more memory than its limit of 64 MB");
+  }
+  EXPECT_FALSE(ask_sql(*database_, "SET memory_limit = '1GB'", {}));
+  EXPECT_FALSE(fs::exists(path_.string() + ".tmp")) << "nothing is put on the disk instead";
+}
+
 TEST_F(AskSqlTest, DoesNothingElse) {
   const fs::path secret = folder_.path() / "secret.csv", out = folder_.path() / "out.csv";
   ASSERT_TRUE(write_file_atomically(secret, "a\n1\n"));
@@ -225,7 +252,7 @@ TEST_F(AskSqlTest, DoesNothingElse) {
         fmt::format("COPY launches TO '{}'", out.string()), fmt::format("ATTACH '{}' AS x", out.string()),
         std::string("SELECT * FROM read_text('/etc/passwd')"), std::string("INSTALL httpfs"),
         std::string("SELECT nonsense"), std::string("SELEC 1")}) {
-    const auto rows = ask_sql(*database_, sql, 10);
+    const auto rows = ask_sql(*database_, sql, {.most_rows = 10});
     EXPECT_FALSE(rows) << sql;
     EXPECT_TRUE(rows || rows.error().code != ErrorCode::kInternal) << sql << ": " << to_string(rows.error());
   }

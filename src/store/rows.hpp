@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@ struct Rows {
   [[nodiscard]] std::size_t column(std::string_view name) const;
   /// Each row as a result; columns that are no field of one are left out. Errors: those of set_field().
   [[nodiscard]] Result<std::vector<Record>> records() const;
+};
+
+/// What a statement of the user may use.
+struct SqlLimits {
+  std::size_t most_rows = 100'000;       ///< of the answer; the others are left out
+  std::uint64_t memory_bytes = 1 << 30;  ///< of the statement; its answer may have a quarter of it
 };
 
 }  // namespace assay::duckdb

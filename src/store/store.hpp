@@ -13,6 +13,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "store/bundle.hpp"
@@ -126,12 +127,13 @@ class Store {
   /// is missing, and an empty list, is NULL. A name that does not exist is a bug. Errors: those of DuckDB.
   [[nodiscard]] Result<duckdb::Rows> ask(std::string_view query, const Json& parameters = Json::object());
 
-  /// The answer of the user's SQL, at most `most_rows` of its rows: one statement that only reads and can stand in
+  /// The answer of the user's SQL, within `limits`: one statement that only reads and can stand in
   /// parentheses (SELECT, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW). Columns of types that Rows has no cell for become
   /// text. The store must be open for reading; from then on it cannot open other files.
   /// Errors: invalid_argument (it writes; several or none; or with DuckDB's words, which quote `sql`); store_busy (it
-  /// reads samples, and only the snapshot could be opened).
-  [[nodiscard]] Result<duckdb::Rows> ask_sql(std::string_view sql, std::size_t most_rows);
+  /// reads samples, and only the snapshot could be opened); out_of_memory (it needs more than its limit); cancelled.
+  [[nodiscard]] Result<duckdb::Rows> ask_sql(std::string_view sql, const duckdb::SqlLimits& limits,
+                                             const Cancelled& cancelled = {});
 
   /// Rows of cells, each derived from the launches of one run (measure/launches.hpp). Oldest first.
   [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});

@@ -118,13 +118,13 @@ TEST_F(StoreTest, SqlOnSamplesIsRefusedWhileAWriterWorksInsteadOfAnsweredWithNon
         "SELECT model, median(duration_ns) FROM benchmark_results JOIN raw_benchmark_data USING (result_id) WHERE kind "
         "= 'run' GROUP BY ALL",
         "WITH s AS (SELECT * FROM main.samples) SELECT (SELECT max(seq) FROM s)", "SUMMARIZE raw_benchmark_data"}) {
-    const auto rows = reader.ask_sql(sql, 10);
+    const auto rows = reader.ask_sql(sql, {});
     ASSERT_FALSE(rows) << sql;
     EXPECT_EQ(rows.error().code, ErrorCode::kStoreBusy) << rows.error().message;
     EXPECT_THAT(rows.error().message, HasSubstr("history.snapshot.duckdb' has no samples to query"));
   }
-  EXPECT_TRUE(reader.ask_sql("SELECT count(*) FROM benchmark_results", 10));
-  EXPECT_TRUE(reader.ask_sql("DESCRIBE samples", 10));
+  EXPECT_TRUE(reader.ask_sql("SELECT count(*) FROM benchmark_results", {}));
+  EXPECT_TRUE(reader.ask_sql("DESCRIBE samples", {}));
   // A notebook that opens the snapshot, as the manual says.
   auto notebook = duckdb::open_database(reader.path(), duckdb::Access::kReadOnly);
   EXPECT_THAT(notebook->query("SELECT count(*) FROM raw_benchmark_data").error().message,

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+import signal
 
 import tool
 
@@ -68,6 +70,26 @@ class Query(tool.ToolTest):
             self.assertEqual(self.ask("--sql", sql, expect=None).returncode, 2, sql)
         self.assertEqual((self.folder / "benchmark_db.duckdb").read_bytes(), before)
         self.assertFalse((self.folder / "out.csv").exists())
+
+    def test_a_query_without_end_is_interrupted(self):
+        forever = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c WHERE a.range + b.range = c.range - 1"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("query", "--sql", forever, "--output", "never.txt")
+            # DuckDB's threads compute: the query runs.
+            self.wait_until("the query runs", lambda process=process: len(os.listdir(f"/proc/{process.pid}/task")) > 1 or process.poll() is not None)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=tool.DEADLINE)
+            self.assertEqual(process.returncode, 130, err)
+            self.assertEqual(out, "")
+            self.assertFalse((self.folder / "never.txt").exists())
+        self.ask("--sql", "SELECT 1")
+
+    def test_a_query_has_a_memory_limit(self):
+        for sql in ("SELECT list(range) FROM range(100000000)", "SELECT repeat('x', 10000) AS x FROM range(10000)"):
+            error = self.ask("--sql", sql, "--memory-limit", "64", expect=1).stderr
+            self.assertIn("needs more memory than its limit of 64 MB", error)
+        self.assertIn("'0'", self.ask("--sql", "SELECT 1", "--memory-limit", "0", expect=2).stderr)
+        self.assertIn("--sql", self.ask("--report", "overview", "--memory-limit", "64", expect=2).stderr)
 
     def test_errors_of_sql_quote_what_was_typed(self):
         error = self.ask("--sql", "SELECT model,\n       latency\nFROM benchmark_results", expect=2).stderr
