@@ -247,6 +247,18 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+fs::path without_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  fs::path file = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(file, no_link);
+    if (no_link) return file;
+    file = target.is_absolute() ? target : file.parent_path() / target;
+  }
+  return path;
+}
+
 std::string shown_path(const fs::path& path) { return fmt::format("'{}'", sanitise(path.string())); }
 
 }  // namespace assay

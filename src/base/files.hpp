@@ -119,6 +119,11 @@ void remove_abandoned_directories(const std::filesystem::path& parent);
 /// $TMPDIR, else /tmp.
 [[nodiscard]] std::filesystem::path temporary_root();
 
+/// The file that `path` means if it is a symbolic link, or a link to one: names that are derived from it are then
+/// beside that file, whatever it was called by. The file need not exist. A path that is not a link, and a circle of
+/// links, are returned as they are.
+[[nodiscard]] std::filesystem::path without_links(const std::filesystem::path& path);
+
 /// A path as a message shows it: in quotes, sanitised, not shortened.
 [[nodiscard]] std::string shown_path(const std::filesystem::path& path);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
@@ -170,10 +171,8 @@ void add_storage_options(CLI::App& command, std::string& database, std::string& 
 }
 
 std::filesystem::path database_path(const std::string& given) {
-  if (!given.empty()) return given;
-  const std::string from_environment = environment("ASSAY_DB_PATH");
-  return from_environment.empty() ? std::filesystem::path("benchmark_db.duckdb")
-                                  : std::filesystem::path(from_environment);
+  const std::string named = given.empty() ? environment("ASSAY_DB_PATH") : given;
+  return without_links(named.empty() ? "benchmark_db.duckdb" : named);
 }
 
 std::string database_option(const std::filesystem::path& database) {

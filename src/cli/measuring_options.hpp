@@ -94,7 +94,8 @@ struct StepOptions {
 /// Adds `--db-path` and `--spool` to a command.
 void add_storage_options(CLI::App& command, std::string& database, std::string& spool);
 
-/// --db-path, else ASSAY_DB_PATH, else ./benchmark_db.duckdb.
+/// --db-path, else ASSAY_DB_PATH, else ./benchmark_db.duckdb; of a symbolic link the file that it leads to, so that the
+/// database has one lock, one spool and one snapshot whatever it is called by.
 [[nodiscard]] std::filesystem::path database_path(const std::string& given);
 /// " --db-path FILE" for a command that is to use the same database; "" for the default one.
 [[nodiscard]] std::string database_option(const std::filesystem::path& database);

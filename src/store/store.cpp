@@ -48,6 +48,15 @@ void warn_of_network_disk(const fs::path& database) {
           database.string());
 }
 
+void warn_of_hard_links(const fs::path& database) {
+  std::error_code absent;
+  if (const auto names = fs::hard_link_count(database, absent); !absent && names > 1)
+    log_warning(
+        "the file '{}' has {} names (hard links); each name has its own lock and its own bundles. Use always the same "
+        "name, or a symbolic link",
+        database.string(), names);
+}
+
 Status move_aside(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
@@ -91,7 +100,8 @@ Result<std::vector<Record>> read_filtered(Database& database, const char* table,
                          where.empty() ? "WHERE" : " AND", parameters.size());
   }
   if (filter.latest_per_task)
-    where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, {} DESC) = 1", id);
+    where +=
+        fmt::format(" QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY {}) = 1", duckdb::newest_first_sql(id));
   ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT {} FROM {} {} ORDER BY timestamp, {}",
                                                         duckdb::field_list(), table, where, id),
                                             parameters));
@@ -147,6 +157,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
   }
   if (writing && database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   warn_of_network_disk(database);
+  if (writing) warn_of_hard_links(database);
   const auto attempt = [&](std::chrono::milliseconds patience) -> Result<Store> {
     ASSAY_TRY(FileLock lock,
               FileLock::acquire(database, writing ? FileLock::Kind::kExclusive : FileLock::Kind::kShared, patience));
@@ -320,9 +331,9 @@ Result<Rows> Store::ask(std::string_view query, const Json& parameters) {
   return duckdb::ask(state_->database, query, parameters);
 }
 
-Result<Rows> Store::ask_sql(std::string_view sql, std::size_t most_rows) {
+Result<Rows> Store::ask_sql(std::string_view sql, const duckdb::SqlLimits& limits, const Cancelled& cancelled) {
   ASSAY_CHECK(!state_->writing, "the user's SQL runs in a database that is open for reading only");
-  Result<Rows> rows = duckdb::ask_sql(state_->database, sql, most_rows);
+  Result<Rows> rows = duckdb::ask_sql(state_->database, sql, limits, cancelled);
   if (!rows && !state_->lock && rows.error().message.find(kNoSamples) != std::string::npos)
     return no_samples(path(), "query");
   return rows;

@@ -239,6 +239,32 @@ class Faults(tool.ToolTest):
                 "--iterations", "20", "--warmup", "1", "--engine-option", "hang_at_run=5", "only_batch=4", "--output-dir", "out",
                 "--launches", str(launches), "--no-plots", "--quiet", *arguments]
 
+    def test_a_database_has_one_mark_and_one_spool_whatever_it_is_called_by(self):
+        (self.folder / "data").mkdir()
+        (self.folder / "link.duckdb").symlink_to("data/history.duckdb")  # the database comes later
+        (self.folder / "second.duckdb").symlink_to(self.folder / "link.duckdb")
+        (self.folder / "folder").symlink_to("data")
+        spool = "data/history.duckdb.spool"
+        process = self.start(*self.matrix_that_hangs("--db-path", "second.duckdb"))
+        self.addCleanup(process.kill)
+        self.wait_until("two cells are done", lambda: len(self.spool_bundles(spool)) == 2)
+        names = ("data/history.duckdb", "link.duckdb", "second.duckdb", "folder/history.duckdb", "data/../data//history.duckdb")
+        for name in names:
+            refused = self.run_json("bench", "--engine", "null", "--iterations", "3", "--save", "--db-path", name, expect=1)["error"]
+            self.assertEqual(refused["code"], "store_busy", name)
+        process.kill()
+        process.communicate()
+        for name in names:
+            self.null("--save", "--db-path", name)
+        bundles = len(self.spool_bundles(spool))
+        self.assertGreaterEqual(bundles, 2 + len(names))
+        self.assertEqual(self.run_json("db", "info", "--db-path", "folder/history.duckdb")["bundles"], bundles)
+        self.run_tool("db", "rebuild", "--db-path", "link.duckdb", expect=0)
+        self.assertTrue((self.folder / "second.duckdb").is_symlink())
+        self.assertTrue((self.folder / "link.duckdb").is_symlink(), "it is not replaced by a file")
+        beside = sorted(path.name for path in self.folder.iterdir() if "duckdb" in path.name)
+        self.assertEqual(beside, ["link.duckdb", "second.duckdb"])
+
     def test_kill_9_of_the_controller_loses_nothing_and_resume_takes_up_what_is_missing(self):
         process = self.start(*self.matrix_that_hangs())
         self.addCleanup(process.kill)
