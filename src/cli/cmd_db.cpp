@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
@@ -196,10 +197,14 @@ Result<ExitCode> import_files(const ImportOptions& options, const Context& conte
   if (!options.format.empty()) format = exchange::find_format(options.format);
   // All files are read before anything is written.
   std::vector<exchange::ResultsFile> files;
-  for (const std::string& path : options.files) {
-    ASSAY_TRY(exchange::ResultsFile file, exchange::read_results(path, format));
-    files.push_back(std::move(file));
-  }
+  ASSAY_CHECK_OK([&]() -> Status {
+    const NothingToKeep nothing_to_keep;
+    for (const std::string& path : options.files) {
+      ASSAY_TRY(exchange::ResultsFile file, exchange::read_results(path, format, interrupted));
+      files.push_back(std::move(file));
+    }
+    return check_cancelled(interrupted);
+  }());
   const std::filesystem::path database = options.db.database();
   std::error_code ignored;
   const bool exists = std::filesystem::exists(database, ignored);

@@ -122,7 +122,10 @@ Status add_target(const Source& source, const Place& place, const Json& target, 
   }
   for (const auto& [shape, entry] : shapes->items()) {
     ASSAY_TRY(Record row, shape_row(source, place, target, shape, entry));
-    file.rows.push_back({std::move(row)});
+    file.rows.push_back(
+        {std::move(row),
+         {},
+         fmt::format("benchmarks.{}.{}.{}.benchmark_results.{}", place.family, place.model, place.key, shape)});
   }
   return {};
 }
@@ -133,7 +136,7 @@ Status add_results(const Source& source, const Json& results, ResultsFile& file)
     if (!entry.is_object()) return bad_file(source, fmt::format("results[{}] is not an object", file.rows.size()));
     ASSAY_TRY(Record row, with_context(record_from_json(entry), fmt::format("while reading results[{}] of '{}'",
                                                                             file.rows.size(), source.path.string())));
-    file.rows.push_back({std::move(row)});
+    file.rows.push_back({std::move(row), {}, fmt::format("results[{}]", file.rows.size())});
   }
   return {};
 }

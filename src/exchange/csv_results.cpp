@@ -119,7 +119,7 @@ Result<ResultsFile> read_csv(const Source& source) {
       row.precision = row.dtype;
       row.timestamp = iso_time(row.timestamp);
     }
-    file.rows.push_back({std::move(row)});
+    file.rows.push_back({std::move(row), {}, fmt::format("line {}", reader.line())});
   }
   if (file.rows.empty()) return bad_file(source, "it has a heading and no results");
   if (!file.rows.front().record.run_id.empty()) {

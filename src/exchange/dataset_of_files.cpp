@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "exchange/readers.hpp"
+#include "result/newest.hpp"
 #include "store/history_point.hpp"
 
 namespace assay::exchange {
@@ -85,6 +86,13 @@ void add_runs_of_rows(const std::vector<const Record*>& oldest_first, Dataset& d
   std::ranges::stable_sort(data.runs, std::greater{}, &RunFacts::started);
 }
 
+/// As ingesting them would.
+void correct_times(ResultsFile& file) {
+  const WallTime now = wall_now();
+  file.run.started = credible_time(std::move(file.run.started), now, now);
+  for (ReadRow& row : file.rows) correct_time(row.record, now, now);
+}
+
 }  // namespace
 
 Dataset dataset_of(const std::vector<ResultsFile>& files) {
@@ -105,7 +113,7 @@ Dataset dataset_of(const std::vector<ResultsFile>& files) {
   for (const ResultsFile& file : files)
     for (const ReadRow& row : file.rows)
       if (cells.contains(&row.record)) data.cells.push_back(row.record);
-  std::ranges::stable_sort(data.cells, std::greater{}, &Record::timestamp);
+  std::ranges::stable_sort(data.cells, std::greater{}, newness);
   data.ids.assign(data.cells.size(), 0);
   std::map<std::string, std::uint32_t> series;
   for (const Record& cell : data.cells)
@@ -140,6 +148,7 @@ Result<std::vector<ResultsFile>> read_all(std::span<const fs::path> files_or_fol
     }
     for (const fs::path& each : inside) {
       ASSAY_TRY(ResultsFile file, read_results(each));
+      correct_times(file);
       files.push_back(std::move(file));
     }
   }

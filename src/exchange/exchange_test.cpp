@@ -282,6 +282,24 @@ TEST(CellOfSeries, IsTheNewestThatHasATimeOrAVerdictThatHolds) {
 }
 
 // `suite --aggregate-results` writes a file of its own run, whose rows are of others; so are those of one CSV.
+TEST(CellOfSeries, AnImportedRowReplacesNoOwnOne) {
+  std::vector<Record> rows(3);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].timestamp = "2026-03-0" + std::to_string(i + 1);
+    rows[i].status = CellStatus::kCompleted;
+    rows[i].latency_p50_ms = 1;
+    if (i > 0) rows[i].add_flag(flag::kImported);
+  }
+  const auto chosen = [&](std::vector<const Record*> pointers) { return &cell_of_series(pointers) - rows.data(); };
+  EXPECT_EQ(chosen({&rows[0], &rows[1], &rows[2]}), 0);
+  EXPECT_EQ(chosen({&rows[1], &rows[2]}), 2);
+  rows[2].verification = Verification::kVerified;
+  rows[0].status = CellStatus::kWrong;
+  EXPECT_EQ(chosen({&rows[0], &rows[1], &rows[2]}), 0) << "a verdict of a file does not correct an own one";
+  rows[0].status = CellStatus::kSkipped;
+  EXPECT_EQ(chosen({&rows[0], &rows[1], &rows[2]}), 2);
+}
+
 TEST_F(ExchangeFiles, RowsOfRunsAndMachinesThatTheirFileDoesNotDescribeKeepThem) {
   Json rows = Json::array();
   for (const char* name : {"1", "2"}) {
@@ -336,6 +354,49 @@ TEST_F(ExchangeFiles, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(error_of("k.json", R"({"execution_results": {}})"), HasSubstr("neither an average latency"));
   EXPECT_THAT(error_of("l.json", R"({"forward": {"latency": {}}})"),
               HasSubstr("no target of \"report\" has latencies"));
+}
+
+TEST_F(ExchangeFiles, ANumberThatItsColumnCannotHaveIsRefusedWithItsPlace) {
+  const auto csv = [&](const std::string& column, const std::string& value) {
+    return error_of("bad.csv", "model,framework,device_type,batch_size,latency_p50_ms," + column +
+                                   "\nbert,pytorch,cpu,1,2.5,1\nbert,pytorch,cpu,4,2.5," + value + "\n");
+  };
+  for (const char* value : {"-3", "0", "nan", "inf", "-inf"})
+    EXPECT_THAT(csv("latency_mean_ms", value), HasSubstr(std::string("bad.csv': line 3 ('bert'): latency_mean_ms is ") +
+                                                         value + "; valid is a finite number above 0"));
+  EXPECT_THAT(csv("memory_mb", "-1"), HasSubstr("memory_mb is -1; valid is a finite number from 0"));
+  EXPECT_THAT(csv("throughput_ips", "-0.5"), HasSubstr("throughput_ips is -0.5"));
+  EXPECT_THAT(csv("iterations", "-50"), HasSubstr("iterations is -50"));
+  EXPECT_THAT(csv("launch_p50_ms", "1:-2"), HasSubstr("launch_p50_ms is -2"));
+  EXPECT_EQ(csv("memory_mb", "0"), "no error");
+  EXPECT_EQ(csv("latency_std_ms", "0"), "no error");
+  EXPECT_THAT(
+      error_of("bad.json", R"({"schema_version": "1.0", "results": [{"model": "m", "status": "completed"},
+                {"model": "m", "latency_p50_ms": -1}, {"model": "m", "latency_p50_ms": 0}]})"),
+      HasSubstr("results[1] ('m'): latency_p50_ms is -1; valid is a finite number above 0 (and 1 more row like"));
+  EXPECT_THAT(error_of("bad.json", R"({"benchmarks": {"text": {"bert": {"cpu": {"benchmark_results":
+                {"batch_1": {"avg_latency": "NaN"}}}}}}})"),
+              HasSubstr("benchmarks.text.bert.cpu.benchmark_results.batch_1 ('bert'): latency_mean_ms is nan"));
+  EXPECT_THAT(error_of("bad.json", R"([{"build_commit": "a", "model_filename": "m", "n_prompt": 8, "n_gen": 0,
+                "n_batch": 1, "avg_ns": 5, "samples_ns": [5, -7]}])"),
+              HasSubstr("valid is a"));
+}
+
+TEST_F(ExchangeFiles, ATimeThatCannotBeTrueIsNotedAndDrawnAtTheTimeOfReading) {
+  const fs::path path = write("future.csv",
+                              "model,framework,device_type,batch_size,latency_p50_ms,timestamp\n"
+                              "bert,pytorch,cpu,1,2.5,9999-12-31T00:00:00\nbert,pytorch,cpu,4,2.5,0001-01-01T00:00:00\n"
+                              "bert,pytorch,cpu,8,2.5,2026-03-02T00:00:00\n");
+  const auto file = read_results(path);
+  ASSERT_TRUE(file) << to_string(file.error());
+  EXPECT_THAT(file->notes, ElementsAre(HasSubstr("2 results are at a time that cannot be true, such as '9999-12-31")));
+  EXPECT_EQ(file->rows[0].record.timestamp, "9999-12-31T00:00:00.000000Z") << "the bundle keeps what the file says";
+  const auto data = dataset_of(std::vector<fs::path>{path});
+  ASSERT_TRUE(data);
+  for (const HistoryPoint& point : data->history) {
+    EXPECT_LT(point.time_s, 4e9);
+    EXPECT_GT(point.time_s, 1e9);
+  }
 }
 
 TEST_F(ExchangeFiles, AFolderWithoutResultsNamesThoseInside) {

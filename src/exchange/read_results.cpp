@@ -15,6 +15,7 @@
 #include "exchange/readers.hpp"
 #include "result/file_names.hpp"
 #include "result/keys.hpp"
+#include "result/newest.hpp"
 
 namespace assay::exchange {
 namespace fs = std::filesystem;
@@ -57,13 +58,14 @@ std::optional<Format> format_of_json(const Json& json) {
 }
 
 /// JSON, or one object on each line, which becomes a list.
-Result<Json> parse_any_json(const Source& source) {
-  if (source.path.extension() != ".jsonl") return parse_json(source.text, source.path.string());
+Result<Json> parse_any_json(const Source& source, const Cancelled& cancelled) {
+  if (source.path.extension() != ".jsonl") return parse_json(source.text, source.path.string(), cancelled);
   Json list = Json::array();
   int number = 0;
   for (const std::string& line : split(source.text, '\n')) {
     ++number;
     if (trim(line).empty()) continue;
+    ASSAY_CHECK_OK(check_cancelled(cancelled));
     ASSAY_TRY(Json value, parse_json(line, fmt::format("{}, line {}", source.path.string(), number)));
     list.push_back(std::move(value));
   }
@@ -96,6 +98,7 @@ void complete(ResultsFile& file) {
     const auto default_to = [](std::string& field, const std::string& value) {
       if (field.empty()) field = value;
     };
+    if (!parse_iso8601(row.timestamp)) row.timestamp = iso_time(row.timestamp);
     default_to(row.run_id, file.run.run_id);
     default_to(row.attempt_id, uuid_of_row(file.sha256, i));
     default_to(row.host, file.run.host);
@@ -108,6 +111,22 @@ void complete(ResultsFile& file) {
     file.run.started = file.rows.front().record.timestamp;
     for (const ReadRow& row : file.rows) file.run.started = std::min(file.run.started, row.record.timestamp);
   }
+}
+
+/// They stay as they are: ingesting corrects and flags them (result/newest.hpp).
+void note_doubtful_times(ResultsFile& file) {
+  const WallTime now = wall_now();
+  std::size_t doubtful = 0;
+  std::string example;
+  for (const ReadRow& row : file.rows) {
+    if (is_credible_time(row.record.timestamp, now)) continue;
+    if (doubtful++ == 0) example = row.record.timestamp;
+  }
+  if (doubtful > 0)
+    file.notes.push_back(
+        fmt::format("{} at a time that cannot be true, such as {}: flagged doubtful_time, and in the order of results "
+                    "at the time when they are read",
+                    counted(doubtful, "result is", "results are"), shown(example)));
 }
 
 }  // namespace
@@ -139,13 +158,13 @@ std::optional<Format> find_format(std::string_view name) {
   return found == kFormats.end() ? std::nullopt : std::optional(*found);
 }
 
-Result<ResultsFile> read_results(const fs::path& path, std::optional<Format> as) {
+Result<ResultsFile> read_results(const fs::path& path, std::optional<Format> as, const Cancelled& cancelled) {
   Source source{path, {}, {}};
   ASSAY_TRY(source.text, read_file(path));
   const bool csv = as ? *as == Format::kAssayCsv : looks_like_csv(source.text);
   std::optional<Format> format = csv ? Format::kAssayCsv : as;
   if (!csv) {
-    Result<Json> json = parse_any_json(source);
+    Result<Json> json = parse_any_json(source, cancelled);
     if (!json && !as && path.extension() != ".json" && path.extension() != ".jsonl")
       return bad_file(source, "it is neither JSON nor a CSV with the columns latency_p50_ms and batch_size");
     if (!json) return tl::unexpected<Error>(std::move(json).error());
@@ -175,10 +194,12 @@ Result<ResultsFile> read_results(const fs::path& path, std::optional<Format> as)
     return bad_file(source, "its format is not known");
   }();
   if (!file) return file;
+  ASSAY_CHECK_OK(check_values(source, *file));
   file->path = path;
   file->format = *format;
   file->sha256 = sha256_hex(source.text);
   complete(*file);
+  note_doubtful_times(*file);
   return file;
 }
 

@@ -35,7 +35,7 @@ struct Source {
 [[nodiscard]] const Json* member(const Json& object, std::initializer_list<std::string_view> keys);
 /// Text as it is, other values as JSON; "" if it is absent.
 [[nodiscard]] std::string text_at(const Json& object, std::string_view key);
-/// A number, or a text that is one; absent otherwise.
+/// A number, or a text that is one; absent otherwise. It may be infinite or not a number: check_values() says so.
 [[nodiscard]] Number number_at(const Json& object, std::string_view key);
 [[nodiscard]] Count count_at(const Json& object, std::string_view key);
 /// The numbers of a list; others are left out.
@@ -48,6 +48,10 @@ struct Source {
 /// texts are unchanged.
 [[nodiscard]] std::string iso_time(std::string_view text);
 
+/// Refuses a file with a number that its column cannot have: not finite, negative, or a latency of 0.
+/// Errors: invalid_argument, naming the first such row, its column, its value and what is valid.
+[[nodiscard]] Status check_values(const Source& source, const ResultsFile& file);
+
 /// A text of a hash as a UUID.
 [[nodiscard]] std::string uuid_from(std::string_view name);
 
@@ -57,7 +61,9 @@ struct Source {
 /// A row of another tool: completed, unverified, of a model that is known by its name only.
 [[nodiscard]] Record foreign_row(std::string model);
 
-/// Adds a timed interval of `seconds`, one after the other.
+/// The duration of a sample that has none.
+inline constexpr std::int64_t kNoDuration = INT64_MIN;
+/// Adds a timed interval of `seconds`, one after the other; one that is too long or not a number has kNoDuration.
 void add_sample(Samples& samples, SampleKind kind, double seconds);
 
 }  // namespace assay::exchange

@@ -10,6 +10,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
@@ -33,7 +34,8 @@ enum class Format {
 
 struct ReadRow {
   Record record;
-  Samples samples{};  ///< empty if the file has none
+  Samples samples{};    ///< empty if the file has none
+  std::string place{};  ///< in the file, as messages name it: "line 3"; "" if its number is all that is known
 };
 
 struct ResultsFile {
@@ -49,9 +51,11 @@ struct ResultsFile {
 ///
 /// Times: those that the file states. A statistic that the file does not have is absent: of a mean no median is made.
 /// Errors: not_found, invalid_argument (no known format: names those that are; a value that is missing or has the wrong
-///         type: names the file and the place), unsupported (a newer schema).
+///         type, or that cannot be one, such as a latency of 0: names the file, the place and the column), unsupported
+///         (a newer schema).
 [[nodiscard]] Result<ResultsFile> read_results(const std::filesystem::path& path,
-                                               std::optional<Format> as = std::nullopt);
+                                               std::optional<Format> as = std::nullopt,
+                                               const Cancelled& cancelled = {});
 
 /// The result files of a folder that `run`, `suite` or `bench` wrote: its JSON files with results; the CSV files if
 /// there are none. Errors: not_found (it has no results; names folders inside that have), invalid_argument.

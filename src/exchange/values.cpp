@@ -56,7 +56,7 @@ Number number_at(const Json& object, std::string_view key) {
   Number number;
   if (value->is_number()) number = value->get<double>();
   if (value->is_string()) number = parse_number<double>(trim(value->get_ref<const std::string&>()));
-  return number && std::isfinite(*number) ? number : std::nullopt;
+  return number;
 }
 
 Count count_at(const Json& object, std::string_view key) {
@@ -115,11 +115,10 @@ Record foreign_row(std::string model) {
 
 void add_sample(Samples& samples, SampleKind kind, double seconds) {
   constexpr double kMostSeconds = 1e9;
-  if (!(seconds >= 0 && seconds < kMostSeconds)) return;
   samples.kind.push_back(static_cast<std::uint8_t>(kind));
   samples.stream.push_back(0);
   samples.start_ns.push_back(kUnknownStart);
-  samples.duration_ns.push_back(std::llround(seconds * 1e9));
+  samples.duration_ns.push_back(std::abs(seconds) < kMostSeconds ? std::llround(seconds * 1e9) : kNoDuration);
 }
 
 }  // namespace assay::exchange

@@ -82,6 +82,41 @@ class Import(tool.ToolTest):
             self.assertEqual(self.import_files(path)["files"][0]["known"], 2, kind)
         self.assertEqual(self.ask("SELECT count(*) FROM benchmark_results"), [(2,)])
 
+    def test_an_import_never_replaces_own_results(self):
+        """The same cells, faster and of the year 9999, by both kinds of files, before and after another own run."""
+        self.null("--save", "--output-dir", "out")
+        path, = (self.folder / "out").glob("[!.]*.csv")
+        rows = list(csv.DictReader(path.open()))
+        own = self.ask("SELECT latency_p50_ms, flags FROM latest_results")
+        forged = self.folder / "forged.csv"
+        with forged.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            for row in rows:
+                writer.writerow({**row, "run_id": "another", "latency_p50_ms": "0.000001", "timestamp": "9999-12-31T23:59:59.000000Z"})
+        entry = self.import_files(forged)["files"][0]
+        self.assertEqual(entry["added"], len(rows))
+        self.assertIn("cannot be true", entry["notes"][0])
+        self.assertEqual(self.ask("SELECT latency_p50_ms, flags FROM latest_results"), own)
+        flags, time = self.ask("SELECT flags, timestamp FROM benchmark_results WHERE run_id = 'another'")[0]
+        self.assertEqual([each for each in flags.split(",") if each in ("doubtful_time", "imported")], ["doubtful_time", "imported"])
+        self.assertLess(time, "9999")
+        matrix = json.loads(self.run_tool("query", "--report", "comprehensive-benchmarks", "--format", "json", expect=0).stdout)
+        self.assertNotIn("0.000001", json.dumps(matrix))
+        self.run_tool("db", "verify", expect=0)
+        # Its charts are drawn: an axis until the year 9999 has millions of ticks.
+        self.run_tool("plot", "--format", "svg", "--output", "plots", expect=0)
+        self.assertNotIn("9999-12-31", self.run_tool("plot", "--json-path", "forged.csv", "--format", "svg", "--output", "more", expect=0).stderr)
+
+    def test_a_number_that_cannot_be_true_is_refused_before_anything_is_written(self):
+        for value in ("-1", "0", "nan", "inf"):
+            bad = self.folder / "bad.csv"
+            bad.write_text(f"model,framework,device_type,batch_size,latency_p50_ms\nbert,pytorch,cpu,1,2.5\nbert,pytorch,cpu,4,{value}\n")
+            failure = self.run_json("db", "import", EXAMPLES / "guide.json", bad, expect=2)["error"]
+            self.assertIn(f"line 3 ('bert'): latency_p50_ms is {value}; valid is a finite number above 0", failure["message"])
+        self.assertFalse((self.folder / "benchmark_db.duckdb").exists())
+        self.assertFalse((self.folder / "benchmark_db.duckdb.spool").exists())
+
     def test_a_bad_file_changes_nothing(self):
         bad = self.folder / "bad.json"
         bad.write_text('{"benchmarks": {"embedding": 3}}')
