@@ -9,6 +9,7 @@
 #include "analyse/answers.hpp"
 #include "analyse/groups.hpp"
 #include "measure/doctor.hpp"
+#include "result/newest.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -92,7 +93,7 @@ std::optional<MachineScore> score_of(const RunFacts& run) {
 
 std::optional<MachineScore> machine_score(const Dataset& data) {
   if (data.cells.empty()) return std::nullopt;
-  const Record& newest = *std::ranges::max_element(data.cells, {}, &Record::timestamp);
+  const Record& newest = *std::ranges::max_element(data.cells, {}, newness);
   const auto run = std::ranges::find(data.runs, newest.run_id, &RunFacts::run_id);
   return run == data.runs.end() ? std::nullopt : score_of(*run);
 }

@@ -205,6 +205,8 @@ bool says_something(const HistoryPoint& point) {
           (point.p50_ms || point.mean_ms || point.verification == Verification::kVerified));
 }
 
+bool is_imported(const HistoryPoint& point) { return lists_flag(point.flags, flag::kImported); }
+
 bool works(const HistoryPoint& point) { return point.status == CellStatus::kCompleted; }
 
 std::string date_of(double seconds) {
@@ -227,7 +229,8 @@ std::vector<Change> changes_of(const Dataset& data, int days) {
   std::vector<Change> changes;
   if (data.history.empty()) return changes;
   const std::map<std::string, std::string> machines = machine_names(data.cells);
-  const HistoryPoint& newest = *std::ranges::max_element(data.history, {}, &HistoryPoint::time_s);
+  const HistoryPoint& newest = *std::ranges::max_element(
+      data.history, {}, [](const HistoryPoint& point) { return std::pair(!is_imported(point), point.time_s); });
   const double begin = end_before(data, days, newest);
   const bool has_older = std::ranges::any_of(data.history, [&](const HistoryPoint& p) { return p.time_s <= begin; });
   const auto is_recent = [&](const HistoryPoint& point) {

@@ -26,7 +26,9 @@ namespace assay {
 [[nodiscard]] bool says_something(const HistoryPoint& point);
 [[nodiscard]] bool works(const HistoryPoint& point);
 
-/// The results of a cell that say something, the oldest first.
+[[nodiscard]] bool is_imported(const HistoryPoint& point);
+
+/// The results of a cell that say something, the oldest first; without the imported ones if there are others.
 struct SeriesHistory {
   const Record* row = nullptr;
   std::vector<HistoryPoint> points;  ///< at least one

@@ -72,6 +72,8 @@ std::vector<SeriesHistory> series_histories(const Dataset& data) {
   for (std::size_t s = 0; s < points.size(); ++s) {
     const auto row = rows.find(data.series[s]);
     if (row == rows.end() || points[s].empty()) continue;
+    // An imported result is not compared with own ones, nor takes their place.
+    if (!std::ranges::all_of(points[s], is_imported)) std::erase_if(points[s], is_imported);
     std::ranges::stable_sort(points[s], {}, &HistoryPoint::time_s);
     histories.push_back({row->second, std::move(points[s])});
   }

@@ -67,6 +67,15 @@ TEST(Changes, AMoveIsNamedIfItIsBeyondTheSpreadOfTheRunsBefore) {
   EXPECT_THAT(analyse(with_history(restless)).since_last_run, IsEmpty());
 }
 
+TEST(Changes, AnImportedResultIsNeitherTheNewestRunNorComparedWithOwnOnes) {
+  Dataset data = with_history({{1, 0, 8}, {2, 1, 8.1}, {3, 2, 100}});
+  data.history[2].flags = "imported";
+  EXPECT_THAT(analyse(data).since_last_run, IsEmpty());
+  data.history[1].p50_ms = 16;
+  ASSERT_THAT(analyse(data).since_last_run, SizeIs(1));
+  EXPECT_THAT(analyse(data).since_last_run[0].words, HasSubstr("8 → 16 ms"));
+}
+
 TEST(Changes, OfAWeekSkipTheRunsOfTheWeek) {
   const Dataset data = with_history({{1, 0, 4}, {9, 1, 8}, {10, 2, 8}});
   const Analysis analysis = analyse(data);

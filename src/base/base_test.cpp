@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/ordered_object.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
 #include "base/time_words.hpp"
 
 namespace assay {
+namespace fs = std::filesystem;
 namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -41,6 +47,41 @@ TEST(Text, CountsWithThePluralThatFits) {
   EXPECT_EQ(counted(2, "run does", "runs do"), "2 runs do");
 }
 
+TEST(WithoutLinks, FollowsLinksOfTheFileItself) {
+  const TemporaryDirectory folder = *TemporaryDirectory::create();
+  const fs::path root = folder.path();
+  fs::create_directories(root / "real");
+  ASSERT_TRUE(write_file_atomically(root / "real" / "file", "x"));
+  fs::create_symlink("real/file", root / "link");
+  fs::create_symlink(root / "link", root / "link-to-link");
+  fs::create_symlink("real", root / "folder");
+  fs::create_symlink("../link", root / "real" / "up");
+  fs::create_symlink("real/absent", root / "dangling");
+  fs::create_symlink("circle", root / "circle");
+  for (const char* name : {"link", "link-to-link", "folder/up", "folder/../link", "real//file"})
+    EXPECT_TRUE(fs::equivalent(without_links(root / name), root / "real" / "file")) << name;
+  for (const char* name : {"link", "link-to-link", "folder/up"})
+    EXPECT_FALSE(fs::is_symlink(without_links(root / name))) << name;
+  EXPECT_EQ(without_links(root / "dangling"), root / "real" / "absent");
+  EXPECT_EQ(without_links(root / "circle"), root / "circle");
+  for (const char* name : {"plain", "folder/plain", "./a/../b", "/none/there"}) EXPECT_EQ(without_links(name), name);
+}
+
+TEST(Clock, ReadsWhatItWrites) {
+  for (const char* text : {"2026-03-02T12:34:56.789012Z", "0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z",
+                           "2024-02-29T00:00:00.000001Z"}) {
+    const auto time = parse_iso8601(text);
+    ASSERT_TRUE(time) << text;
+    EXPECT_EQ(iso8601(*time), text);
+  }
+  EXPECT_EQ(*parse_iso8601("2026-03-02T12:34:56Z"), *parse_iso8601("2026-03-02T12:34:56.000000Z"));
+  for (const char* text :
+       {"", "2026", "2026-03-02", "2026-03-02T12:34:56", "2026-13-02T12:34:56Z", "2026-02-30T12:34:56Z",
+        "2026-03-02T24:00:00Z", "12026-03-02T12:34:56Z", "2026-03-02T12:34:56.Z", "2026-03-02T12:34:56.5aZ",
+        "-026-03-02T12:34:56Z", "2026-03-02T12:34:56+02:00"})
+    EXPECT_FALSE(parse_iso8601(text)) << text;
+}
+
 TEST(Json, SaysLineAndColumnOfAMistake) {
   const auto json = parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "config.json");
   ASSERT_FALSE(json);
@@ -61,6 +102,80 @@ TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
   EXPECT_EQ(parse_json("{\"b\": [{\"a\": \"a\"}, {\"a\": 0}],\n \"ä\": {}, \"\\u0062\": 2}", "x").error().message,
             "x: the key \"b\" is given twice in one object, again at line 2, column 11");
   EXPECT_THAT(parse_json(std::string(100000, '['), "x").error().message, HasSubstr("nesting deeper than"));
+}
+
+// A key that counts how often it is looked at.
+struct CountingKey {
+  std::string text;
+  static inline std::size_t looks = 0;
+  explicit operator std::string_view() const {
+    ++looks;
+    return text;
+  }
+};
+
+TEST(OrderedObject, ComparesEachKeyWithAFewOthersHoweverManyThereAre) {
+  using Object = OrderedObject<CountingKey, int>;
+  const auto looks = [](int keys) {
+    CountingKey::looks = 0;
+    Object object;
+    for (int i = 0; i < keys; ++i) object.emplace(CountingKey{"model.layers." + std::to_string(i) + ".weight"}, i);
+    for (int i = 0; i < keys; ++i) EXPECT_EQ(object.at("model.layers." + std::to_string(i) + ".weight"), i);
+    EXPECT_EQ(object.size(), static_cast<std::size_t>(keys));
+    return CountingKey::looks;
+  };
+  EXPECT_LT(looks(50'000), 10U * 50'000) << "quadratic: 2,500,000,000";
+}
+
+TEST(OrderedObject, IsAMapInTheOrderOfInsertionWithAndWithoutAnIndex) {
+  for (const int keys : {5, 15, 16, 17, 100}) {
+    OrderedObject<std::string, int> object;
+    const auto key = [](int i) { return "k" + std::to_string(i); };
+    for (int i = 0; i < keys; ++i) EXPECT_TRUE(object.emplace(key(i), i).second);
+    EXPECT_FALSE(object.emplace(key(3), 0).second);
+    EXPECT_EQ(object.erase(key(1)), 1U);
+    EXPECT_EQ(object.erase(key(1)), 0U);
+    EXPECT_EQ(object.count(key(1)), 0U);
+    object[key(1)] = 7;
+    auto copy = object;
+    copy.erase(copy.begin(), copy.begin() + 2);
+    EXPECT_EQ(copy.begin()->first, "k3");
+    EXPECT_EQ(copy.at(key(keys - 1)), keys - 1);
+    EXPECT_EQ(copy.find("k2"), copy.end());
+    std::vector<std::string> order;
+    for (const auto& [name, value] : object) order.push_back(name);
+    EXPECT_EQ(order[1], "k2") << keys;
+    EXPECT_EQ(order.back(), "k1");
+    auto moved = std::move(object);
+    object.clear();
+    object.emplace("new", 1);
+    EXPECT_EQ(object.at("new"), 1);
+    EXPECT_EQ(moved.at(key(1)), 7);
+    EXPECT_THROW(static_cast<void>(moved.at("absent")), std::out_of_range);
+  }
+}
+
+TEST(Json, ManyKeysKeepTheirOrderAndAreFoundAndADuplicateIsRefused) {
+  constexpr int kKeys = 100'000;
+  std::string text = "{";
+  for (int i = 0; i < kKeys; ++i) text += fmt::format("\"key {}\": {},\n", i, i);
+  const auto json = parse_json(text + "\"last\": {\"key 0\": 0}}", "x");
+  ASSERT_TRUE(json) << json.error().message;
+  EXPECT_EQ(json->begin().key(), "key 0");
+  EXPECT_EQ((*json)["key 77777"], 77777);
+  EXPECT_EQ(*parse_json(json_text(*json), "y"), *json);
+  EXPECT_EQ(parse_json(text + "\"key 5\": 0}", "x").error().message,
+            "x: the key \"key 5\" is given twice in one object, again at line 100001, column 1");
+}
+
+TEST(Json, ReadingALongTextIsInterrupted) {
+  std::string text = "[";
+  for (int i = 0; i < 50'000; ++i) text += "1,";
+  int asked = 0;
+  const auto json = parse_json(text + "1]", "x", [&] { return ++asked == 3; });
+  ASSERT_FALSE(json);
+  EXPECT_EQ(json.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(asked, 3) << "it stops at once";
 }
 
 TEST(Json, TellsWhichNumberIsTooLarge) {

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace assay {
 
@@ -31,6 +33,9 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono:
 [[nodiscard]] WallTime wall_now();
 /// UTC, "2026-03-02T12:34:56.789012Z".
 [[nodiscard]] std::string iso8601(WallTime time);
+/// Reads what iso8601() writes; the fraction may be absent. Nothing else is a time: no other zone, no year of five
+/// digits, no 30th of February.
+[[nodiscard]] std::optional<WallTime> parse_iso8601(std::string_view text);
 /// UTC, "20260302_123456": for file names and the guides' `timestamp`.
 [[nodiscard]] std::string compact_timestamp(WallTime time);
 

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
+#include "result/newest.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::chart {
@@ -84,7 +85,7 @@ Cells cells_of(const Input& input) {
   std::map<std::string, std::size_t> others;
   const std::map<std::string, std::string> machines = machine_names(cells.rows);
   if (!cells.rows.empty()) {
-    const Record& newest = *std::ranges::max_element(cells.rows, {}, &Record::timestamp);
+    const Record& newest = *std::ranges::max_element(cells.rows, {}, newness);
     const std::string kept = newest.hardware_id;
     cells.hardware_id = kept;
     cells.machine = machines.size() > 1 ? machines.at(kept) : newest.host;

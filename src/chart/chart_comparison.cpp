@@ -14,6 +14,7 @@
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
+#include "result/newest.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::chart {
@@ -89,7 +90,7 @@ std::map<std::string, const Record*> newest_of(std::span<const Record> rows) {
   std::map<std::string, const Record*> newest;
   for (const Record& row : rows) {
     const Record*& held = newest[fmt::format("{}\n{}\n{}", row.model, target_key(row), shape_key(row))];
-    if (held == nullptr || held->timestamp < row.timestamp) held = &row;
+    if (held == nullptr || newness(*held) < newness(row)) held = &row;
   }
   return newest;
 }

@@ -72,7 +72,7 @@ std::string why_not_repeatable(const Record& row, const Dataset& data) {
   if (!format.empty() && !is_any(format, {"assay", "csv", "guide"}))
     return fmt::format("It was imported from {}, a file of {}: assay cannot repeat it.", file, format);
   if (own_engine(row.engine) != nullptr) return {};
-  if (row.has_flag(kImportedFlag) || run.command.empty())
+  if (row.has_flag(flag::kImported) || run.command.empty())
     return fmt::format("It was measured with {}, which is not an engine of assay: assay cannot repeat it.",
                        row.engine.empty() ? "an unknown runtime" : row.engine);
   return {};

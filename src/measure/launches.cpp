@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "measure/summary.hpp"
 #include "result/launch_medians.hpp"
+#include "result/newest.hpp"
 #include "stats/launches.hpp"
 
 namespace assay {
@@ -325,13 +326,6 @@ std::vector<std::size_t> counted_among(std::span<const Record* const> rows, cons
   return counted;
 }
 
-std::int64_t launches_of(std::span<const Record* const> rows, const std::vector<std::size_t>& of) {
-  std::int64_t launches = 0;
-  for (const std::size_t i : of)
-    if (rows[i]->latency_p50_ms) launches += rows[i]->launches.value_or(1);
-  return launches;
-}
-
 }  // namespace
 
 Samples steady_part(Samples samples, std::size_t first) {
@@ -347,10 +341,8 @@ Samples steady_part(Samples samples, std::size_t first) {
 
 std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
   std::vector<std::size_t> own, imported;
-  for (std::size_t i = 0; i < rows.size(); ++i) (rows[i]->has_flag(kImportedFlag) ? imported : own).push_back(i);
-  std::vector<std::size_t> of_launches = counted_among(rows, own), of_file = counted_among(rows, imported);
-  const bool more_in_file = launches_of(rows, of_file) > launches_of(rows, of_launches);
-  return own.empty() || more_in_file ? of_file : of_launches;
+  for (std::size_t i = 0; i < rows.size(); ++i) (is_imported(*rows[i]) ? imported : own).push_back(i);
+  return counted_among(rows, own.empty() ? imported : own);
 }
 
 Record combine_launches(std::span<const LaunchSamples> launches) {

@@ -14,10 +14,6 @@
 /// whether two cells differ (stats/launches.hpp).
 namespace assay {
 
-/// A row that was read from a file of results, ours or another tool's. Rows of other tools have it in the database
-/// only.
-inline constexpr std::string_view kImportedFlag = "imported";
-
 /// One launch of a cell. Lifetime: both outlive the call.
 struct LaunchSamples {
   const Record* row = nullptr;
@@ -34,8 +30,8 @@ struct LaunchSamples {
 ///   - launches for which there was no time (was_refused()), if there is another that was not cut short;
 ///   - launches that failed, or did not run, if an attempt with a higher `attempt_number` was not cut short: --resume
 ///     ran the cell again;
-///   - rows with the flag `imported`, each of a cell of its file, as soon as as many launches of that cell were
-///     measured here: they are the same ones. Until then the launches are left out instead.
+///   - rows with the flag `imported`, each of a cell of its file, if there is a launch of that cell that was measured
+///     here: an imported result never replaces an own one (result/newest.hpp).
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);
 
 /// The row of a cell. `launches`: all of one cell in one run, at least one, in any order; those that do not count are

@@ -91,7 +91,8 @@ struct Dataset {
   std::string made_at;  ///< UTC
   /// The newest result of each series (a series is of one machine). A result that has no time
   /// and no verdict (it was skipped, cut short, not available, or only verified again) does not hide an older one that
-  /// has; a newer verdict `verified` does hide `wrong` and `unsupported`. Newest first.
+  /// has; a newer verdict `verified` does hide `wrong` and `unsupported`. An imported result does not hide an own one.
+  /// Own results before imported ones, then newest first.
   std::vector<Record> cells;
   std::vector<std::int64_t> ids;      ///< the result_id of each cell; 0 for those from files
   std::vector<std::string> series;    ///< series keys: those of `cells`

@@ -2,8 +2,12 @@
 #include "store/history_point.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
+#include <utility>
+
+#include "result/newest.hpp"
 
 namespace assay {
 namespace {
@@ -29,18 +33,18 @@ bool stands(const Record& row, const std::string& verified_at) {
 }  // namespace
 
 const Record& cell_of_series(std::span<const Record* const> oldest_first) {
-  std::string verified_at;
+  std::array<std::string, 2> verified_at;  // of own and of imported rows
   for (const Record* row : oldest_first)
-    if (row->status == CellStatus::kCompleted && row->verification == Verification::kVerified)
-      verified_at = std::max(verified_at, row->timestamp);
+    if (row->status == CellStatus::kCompleted && row->verification == Verification::kVerified) {
+      std::string& last = verified_at[is_imported(*row) ? 1 : 0];
+      last = std::max(last, row->timestamp);
+    }
+  const auto age = [&](const Record& row) {
+    return std::pair(stands(row, verified_at[is_imported(row) ? 1 : 0]), newness(row));
+  };
   const Record* cell = oldest_first.front();
-  bool found = stands(*cell, verified_at);
-  for (const Record* row : oldest_first.subspan(1)) {
-    const bool newer_stands = stands(*row, verified_at);
-    if (found && !newer_stands) continue;
-    cell = row;
-    found = newer_stands;
-  }
+  for (const Record* row : oldest_first.subspan(1))
+    if (age(*row) >= age(*cell)) cell = row;
   return *cell;
 }
 
@@ -51,9 +55,12 @@ double seconds_since_1970(const std::string& timestamp) {
   double hours = 0, minutes = 0, seconds = 0;
   if (std::sscanf(timestamp.c_str(), "%d-%u-%uT%lf:%lf:%lf", &year, &month, &day, &hours, &minutes, &seconds) < 3)
     return 0;
-  const std::chrono::sys_days date{std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day}};
-  return static_cast<double>(std::chrono::seconds(date.time_since_epoch()).count()) + hours * kHour +
-         minutes * kMinute + seconds;
+  constexpr int kLastYear = 9999;
+  if (year < 0 || year > kLastYear) return 0;
+  const std::chrono::year_month_day date{std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day}};
+  if (!date.ok()) return 0;
+  const std::chrono::seconds begin = std::chrono::sys_days(date).time_since_epoch();
+  return static_cast<double>(begin.count()) + hours * kHour + minutes * kMinute + seconds;
 }
 
 HistoryPoint history_point(const Record& row) {

@@ -17,8 +17,8 @@ namespace assay {
 /// texts are 0.
 [[nodiscard]] double seconds_since_1970(const std::string& timestamp);
 
-/// Which of the rows of one series, at least one and oldest first, is its cell (Dataset::cells): the newest that has a
-/// time or a verdict, by the rule of queries/cells_latest.sql.
+/// Which of the rows of one series, at least one and oldest first, is its cell (Dataset::cells): the newest
+/// (result/newest.hpp) that has a time or a verdict, by the rule of queries/cells_latest.sql.
 [[nodiscard]] const Record& cell_of_series(std::span<const Record* const> oldest_first);
 
 /// The point of a result, but for its indices and its result id.

@@ -244,6 +244,30 @@ TEST_F(HistoryTest, ADatabaseOfSchema8KeepsItsSamplesAndGetsShapes) {
   EXPECT_EQ(one_of(rebuilt, "SELECT bool_and(whole_window)::VARCHAR FROM launch_shapes"), "true");
 }
 
+TEST_F(HistoryTest, TimesThatCannotBeTrueAreCorrectedByTheMigration) {
+  use("schema9");
+  make_old_database();
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(
+        old->execute("UPDATE launches SET timestamp = '9999-12-31T00:00:00.000000Z', flags = 'seeded' WHERE "
+                     "launch_id = 1; UPDATE launches SET timestamp = 'soon', flags = NULL WHERE launch_id = 2"));
+  }
+  ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));
+  auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
+  const auto rows = now->query(
+      "SELECT l.flags, l.timestamp = strftime(b.ingested_at, '%Y-%m-%dT%H:%M:%S.%fZ') FROM launches AS l JOIN bundles "
+      "AS "
+      "b USING (launch_id) ORDER BY launch_id");
+  ASSERT_TRUE(rows) << to_string(rows.error());
+  using ::testing::ElementsAre;
+  EXPECT_THAT(rows->rows.at(0), ElementsAre("doubtful_time,seeded", true));
+  EXPECT_THAT(rows->rows.at(1), ElementsAre("doubtful_time", true));
+  for (std::size_t i = 2; i < rows->rows.size(); ++i)
+    EXPECT_THAT(rows->rows[i].at(0).dump(), ::testing::Not(::testing::HasSubstr("doubtful"))) << "the others stay";
+  EXPECT_EQ(one_of(path_, "SELECT count(*)::VARCHAR FROM benchmark_results WHERE flags LIKE '%doubtful_time%'"), "2");
+}
+
 TEST_F(HistoryTest, OfSeveralOldAttemptsOfOneCellTheNewestThatIsWholeCounts) {
   make_old_database();
   // What --resume left: attempts of the cell of result 1, the last of them cut short.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "base/text.hpp"
 #include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
+#include "result/newest.hpp"
 #include "store/cells.hpp"
 #include "store/fresh_bundles.hpp"
 #include "store/read_ahead.hpp"
@@ -58,6 +60,16 @@ Status check_free_space(const fs::path& database_path, const std::vector<FreshBu
               fmt::format("the disk of '{}' has {} MB free, and ingesting {} results needs about {} MB",
                           database_path.string(), space.available / 1'000'000, bundles.size(), needed / 1'000'000 + 1),
               "free some disk space and run `assay db rebuild`; the results are in the spool");
+}
+
+/// When its file DONE was written, which the spool still knows when a database is rebuilt; `now` if that cannot be
+/// true.
+WallTime known_since(const fs::path& bundle, WallTime now) {
+  std::error_code error;
+  const fs::file_time_type written = fs::last_write_time(bundle / bundle_file::kDone, error);
+  if (error) return now;
+  const auto sealed = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::file_clock::to_sys(written));
+  return sealed < now && sealed >= kEarliestTime ? WallTime(sealed) : now;
 }
 
 /// The rows of one transaction. When all bundles of a run were read, the launches of its cells are known; then each
@@ -122,6 +134,7 @@ class Ingest {
   };
 
   Status add_bundle(Bundle bundle, Cells& of_run) {
+    correct_times(bundle, ingested_at_);
     const CellName name = cell_name(bundle.record);
     ASSAY_CHECK_OK(read_cells_of(name.run_id));
     ASSAY_CHECK_OK(add_run(bundle));
@@ -245,7 +258,7 @@ class Ingest {
                            result_id,
                            launch.samples->size(),
                            launch.id,
-                           ingested_at_};
+                           iso8601(ingested_at_)};
     ASSAY_CHECK_OK(to.bundles.append(bundle));
     ++report_.bundles;
     report_.samples += launch.samples->size();
@@ -296,10 +309,16 @@ class Ingest {
   std::map<CellName, std::int64_t> result_ids_;
   std::map<std::string, Cells> cells_;  ///< those with new launches, by run
   std::int64_t first_id_ = 1, next_id_ = 1;
-  const std::string ingested_at_ = iso8601(wall_now());
+  const WallTime ingested_at_ = wall_now();
 };
 
 }  // namespace
+
+void correct_times(Bundle& bundle, WallTime now) {
+  const WallTime known = known_since(bundle.folder, now);
+  correct_time(bundle.record, now, known);
+  bundle.context.started = credible_time(std::move(bundle.context.started), now, known);
+}
 
 Result<IngestReport> ingest_spool(Database& database, const fs::path& database_path, const fs::path& spool) {
   IngestReport report;

@@ -6,7 +6,9 @@
 
 #include <functional>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
+#include "result/newest.hpp"
 #include "store/schema.hpp"
 #include "store/store_for_test.hpp"
 
@@ -98,6 +100,51 @@ TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
   EXPECT_EQ(rows[0].front(), "measured");
   EXPECT_EQ(rows[0][7], 5) << "latency_p50_ms";
   EXPECT_THAT(query("SELECT 1 FROM latest_results WHERE NOT ranked").rows, SizeIs(1)) << "shown, not ranked";
+}
+
+TEST_F(LatestResultsTest, AnImportedResultReplacesNoOwnOneHoweverNewAndHoweverWrong) {
+  const auto imported = [](Record& record) { record.add_flag(flag::kImported); };
+  put("both", "onnxruntime", 5, 1);
+  put("both", "onnxruntime", 1, 2, imported);
+  put("wrong here", "onnxruntime", 5, 1, [](Record& record) {
+    record.status = CellStatus::kWrong;
+    record.verification = Verification::kWrong;
+  });
+  put("wrong here", "onnxruntime", 1, 2, imported);
+  put("only imported", "onnxruntime", 3, 1, imported);
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto rows = query("SELECT model_id, latency_p50_ms FROM latest_results ORDER BY model_id").rows;
+  EXPECT_THAT(rows, ElementsAre(ElementsAre("both", 5), ElementsAre("only imported", 3)));
+  // The C++ side picks the same.
+  for (const Record& row : *open(Store::Mode::kRead).results({.latest_per_task = true})) {
+    EXPECT_EQ(is_imported(row), row.model_id == "only imported") << row.model_id;
+  }
+}
+
+TEST_F(LatestResultsTest, ATimeThatCannotBeTrueIsFlaggedAndOrderedByTheIngest) {
+  const auto at = [](const char* timestamp) { return [=](Record& record) { record.timestamp = timestamp; }; };
+  put("future", "onnxruntime", 1, 1, at("9999-12-31T23:59:59.000000Z"));
+  put("past", "onnxruntime", 1, 1, at("0001-01-01T00:00:00.000000Z"));
+  put("words", "onnxruntime", 1, 1, at("zzzz"));
+  put("future", "onnxruntime", 2, 2);
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto flagged = query("SELECT model_id, flags, timestamp FROM benchmark_results WHERE latency_p50_ms = 1").rows;
+  ASSERT_THAT(flagged, SizeIs(3));
+  for (const auto& row : flagged) {
+    EXPECT_EQ(row[1], "doubtful_time") << row[0];
+    EXPECT_LE(row[2].get<std::string>(), iso8601(wall_now())) << row[0];
+    EXPECT_GE(row[2].get<std::string>(), "2026-03-02") << row[0];
+  }
+  // A measurement after the ingest is newer than what came from the future.
+  put("future", "onnxruntime", 3, 3, [](Record& record) { record.timestamp = iso8601(wall_now()); });
+  ASSERT_TRUE(open().ingest(spool_));
+  EXPECT_EQ(query("SELECT latency_p50_ms FROM latest_results WHERE model_id = 'future'").rows.at(0).at(0), 3);
+  // And also after everything is ingested again, at one time.
+  const auto findings = open(Store::Mode::kRead).verify(spool_);
+  ASSERT_TRUE(findings);
+  EXPECT_THAT(*findings, ::testing::IsEmpty());
+  ASSERT_TRUE(Store::rebuild(path_, spool_));
+  EXPECT_EQ(query("SELECT latency_p50_ms FROM latest_results WHERE model_id = 'future'").rows.at(0).at(0), 3);
 }
 
 TEST_F(LatestResultsTest, ViewsDistinguishModelsOfOneName) {

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Schemas, ReleasedSchemaTest,
                          ::testing::Values(Released{"schema1", 1}, Released{"schema1", 2}, Released{"schema1", 3},
                                            Released{"schema1", 4}, Released{"schema1", 5}, Released{"schema1", 6},
                                            Released{"schema1", 7}, Released{"schema1", 8}, Released{"schema8", 8},
-                                           Released{"schema9", 9}),
+                                           Released{"schema9", 9}, Released{"schema10", 10}),
                          ::testing::PrintToStringParamName());
 
 TEST(ReleasedSchemas, HaveADatabaseOfTheNewestOne) {

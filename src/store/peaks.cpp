@@ -8,9 +8,11 @@
 #include <system_error>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "result/newest.hpp"
 #include "store/duckdb.hpp"
 
 namespace assay {
@@ -52,6 +54,8 @@ Result<std::vector<Json>> row_of(const fs::path& file) {
   std::vector<Json> values;
   for (const char* key : {"run_id", "started", "tool_version", "git_commit", "command", "host", "hardware_id"})
     values.push_back(is_text(key) ? Json(sanitise(document[key].get<std::string>())) : Json());
+  const WallTime now = wall_now();
+  if (Json& started = values[1]; started.is_string()) started = credible_time(started.get<std::string>(), now, now);
   values.emplace_back(json_text(document["environment"]));
   return values;
 }

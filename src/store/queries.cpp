@@ -6,7 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
@@ -32,6 +37,8 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 std::string placeholder(const Query& query, std::string_view name) {
   if (name == "fields") return field_list();
+  if (name == "imported") return imported_sql();
+  if (name == "newest_first") return newest_first_sql("result_id");
   const auto found = std::ranges::find(query.parameters, name, &Query::Parameter::name);
   ASSAY_CHECK(found != query.parameters.end(), "a query uses a parameter that its head lacks");
   const auto place = found - query.parameters.begin() + 1;
@@ -67,6 +74,9 @@ std::string cell_type(const std::string& type) {
   return "VARCHAR";
 }
 
+/// Of the memory: an answer is printed, for which there are some more copies of it.
+constexpr std::uint64_t kPartOfAnswer = 4;
+
 constexpr const char* kReads = "give one statement that only reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW";
 
 /// In parentheses, so that every column can be cast; on lines of its own, so that DuckDB quotes no line but the user's.
@@ -92,6 +102,38 @@ Error in_lines_of(std::string_view sql, Error error) {
   return error;
 }
 
+/// What went wrong with the user's statement `sql`, in words for the one who wrote it.
+Error sql_error(std::string_view sql, const SqlLimits& limits, Error error) {
+  constexpr std::uint64_t kMegabyte = 1'000'000;
+  if (error.code == ErrorCode::kCancelled) return {ErrorCode::kCancelled, "the query was interrupted", {}, {}};
+  if (error.code != ErrorCode::kOutOfMemory) return in_lines_of(sql, std::move(error));
+  return {ErrorCode::kOutOfMemory,
+          fmt::format("the query, or its answer, needs more memory than its limit of {} MB",
+                      limits.memory_bytes / kMegabyte),
+          {},
+          "select fewer rows or columns, or give it more with --memory-limit"};
+}
+
+/// Interrupts the statements of a database while it lives, as soon as `cancelled` says so. A statement that begins
+/// later is interrupted too.
+class Interrupter {
+ public:
+  Interrupter(const Database& database, const Cancelled& cancelled) {
+    if (!cancelled) return;
+    watcher_ = std::jthread([&database, cancelled](const std::stop_token& stop) {
+      constexpr std::chrono::milliseconds kPause(20);
+      for (std::mutex mutex; !stop.stop_requested();) {
+        if (cancelled()) database.interrupt();
+        std::unique_lock lock(mutex);
+        std::condition_variable_any().wait_for(lock, stop, kPause, [] { return false; });
+      }
+    });
+  }
+
+ private:
+  std::jthread watcher_;
+};
+
 }  // namespace
 
 std::size_t Rows::column(std::string_view name) const {
@@ -111,6 +153,14 @@ Result<std::vector<Record>> Rows::records() const {
     for (const auto& [field, i] : fields) ASSAY_CHECK_OK(set_field(record, *field, row[i]));
   }
   return records;
+}
+
+std::string imported_sql() {
+  return fmt::format("list_contains(string_split(coalesce(flags, ''), ','), '{}')", flag::kImported);
+}
+
+std::string newest_first_sql(std::string_view id) {
+  return fmt::format("{}, timestamp DESC, {} DESC", imported_sql(), id);
 }
 
 std::span<const QueryFile> query_files() { return kQueries; }
@@ -150,7 +200,7 @@ Result<Rows> ask(Database& database, std::string_view name, const Json& paramete
   return with_context(database.query(query.sql, values), fmt::format("while answering the query '{}'", name));
 }
 
-Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_rows) {
+Result<Rows> ask_sql(Database& database, std::string_view sql, const SqlLimits& limits, const Cancelled& cancelled) {
   // Its beginning stays, for the lines and columns that errors name.
   std::string text(sql);
   while (!text.empty() && (text.back() == ';' || std::isspace(static_cast<unsigned char>(text.back())) != 0))
@@ -163,9 +213,13 @@ Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_
   if (!database.count_statements(describe))
     return fail(ErrorCode::kInvalidArgument, fmt::format("not a statement that only reads: {}", shown(trim(text))),
                 kReads);
-  ASSAY_CHECK_OK(database.forbid_other_files());
+  ASSAY_CHECK_OK(database.restrict_statements(limits.memory_bytes));
+  const Interrupter interrupter(database, cancelled);
   const auto asked = [&](const std::string& statement) {
-    return database.query(statement).map_error([&](Error error) { return in_lines_of(text, std::move(error)); });
+    return database.query(statement, {}, limits.memory_bytes / kPartOfAnswer).map_error([&](Error error) {
+      if (cancelled && cancelled()) error.code = ErrorCode::kCancelled;
+      return sql_error(text, limits, std::move(error));
+    });
   };
   ASSAY_TRY(const Rows columns, asked(describe));
   std::string names, cells;
@@ -174,7 +228,8 @@ Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_
     names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
     cells += fmt::format("{}c{}::{} AS {}", i == 0 ? "" : ", ", i, cell_type(type), quoted_name(name));
   }
-  return asked(fmt::format("FROM {} AS answer({}) SELECT {} LIMIT {}", in_parentheses(text), names, cells, most_rows));
+  return asked(
+      fmt::format("FROM {} AS answer({}) SELECT {} LIMIT {}", in_parentheses(text), names, cells, limits.most_rows));
 }
 
 }  // namespace assay::duckdb

@@ -8,11 +8,13 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "base/json.hpp"
 #include "store/duckdb.hpp"
 
 /// The queries of src/store/queries/: each file begins with what it answers, its parameters and its columns; tests of
-/// NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, and `$fields` all fields of a result.
+/// NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, `$fields` all fields of a result, `$imported`
+/// whether a row was imported, and `$newest_first` the order of result/newest.hpp, for ORDER BY.
 namespace assay::duckdb {
 
 struct QueryFile {
@@ -32,8 +34,14 @@ struct Query {
 /// A file without the lines `parameters` and `columns` is a bug.
 [[nodiscard]] Query read_query(const QueryFile& file);
 
+/// Whether a row was imported, as SQL.
+[[nodiscard]] std::string imported_sql();
+/// The order of result/newest.hpp, as SQL for ORDER BY; `id` is the column that orders rows of the same time.
+[[nodiscard]] std::string newest_first_sql(std::string_view id);
+
 /// Store::ask and Store::ask_sql of an open database.
 [[nodiscard]] Result<Rows> ask(Database& database, std::string_view query, const Json& parameters);
-[[nodiscard]] Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_rows);
+[[nodiscard]] Result<Rows> ask_sql(Database& database, std::string_view sql, const SqlLimits& limits,
+                                   const Cancelled& cancelled = {});
 
 }  // namespace assay::duckdb

@@ -51,16 +51,23 @@ function stands(cell: Cell, verified: boolean): boolean {
   return !(verified && ['wrong', 'unsupported'].includes(cell.text('status')));
 }
 
-/** Of each series one result, of `cells` from the newest to the oldest: the first that stands, else the first. Cells without a series are all kept. */
+const isImported = (cell: Cell) => cell.text('flags').split(',').includes('imported');
+
+/**
+ * Of each series one result, of `cells` from the newest to the oldest: the first that stands, else the first; an imported one only if there is no own one.
+ * Cells without a series are all kept.
+ */
 export function oneOfEach(cells: readonly Cell[]): Cell[] {
-  const chosen = new Map<string | Cell, { cell: Cell; stands: boolean; verified: boolean }>();
+  const chosen = new Map<string | Cell, { cell: Cell; stands: boolean; verified: { own: boolean; imported: boolean } }>();
   for (const cell of cells) {
     const key = cell.text('series_key') || cell;
     const before = chosen.get(key);
-    const verified = before?.verified === true || (cell.text('status') === 'completed' && cell.text('verification') === 'verified');
-    const found = stands(cell, before?.verified === true);
-    if (before === undefined || (!before.stands && found)) chosen.set(key, { cell, stands: found, verified });
-    else before.verified = verified;
+    const verified = before?.verified ?? { own: false, imported: false };
+    const source = isImported(cell) ? 'imported' : 'own';
+    const found = stands(cell, verified[source]);
+    if (cell.text('status') === 'completed' && cell.text('verification') === 'verified') verified[source] = true;
+    const newer = before === undefined || (found && !before.stands) || (found === before.stands && source === 'own' && isImported(before.cell));
+    if (newer) chosen.set(key, { cell, stands: found, verified });
   }
   return [...chosen.values()].map((one) => one.cell);
 }

@@ -88,3 +88,14 @@ test('of a series in a run, what has neither a time nor a verdict does not hide 
   assert.deepEqual(keys(checked, wrong, good), ['good']);  // it is not wrong any more
   assert.deepEqual(keys(at('mean', { ...untimed, latency_mean_ms: 3 }), good), ['mean']);
 });
+
+test('of a series in a run, an imported result does not hide an own one', () => {
+  const at = (key: string, more: Parameters<typeof cell>[0] = {}) => cell({ series_key: 's', key, ...more });
+  const keys = (...cells: ReturnType<typeof at>[]) => oneOfEach(cells).map((one) => one.key);
+  const imported = at('imported', { flags: 'imported,noisy' });
+  assert.deepEqual(keys(imported, at('own')), ['own']);
+  assert.deepEqual(keys(imported, at('older', { flags: 'imported' })), ['imported']);
+  assert.deepEqual(keys(imported, at('skipped', { status: 'skipped', latency_p50_ms: null })), ['imported']);
+  // A verdict of a file does not correct an own one.
+  assert.deepEqual(keys(at('checked', { flags: 'imported', verification: 'verified' }), at('wrong', { status: 'wrong' })), ['wrong']);
+});

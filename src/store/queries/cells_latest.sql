@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For each series that the filters select: the newest result; those without a time and a verdict (skipped, not
 -- available, cut short, or only verified again) do not hide an older one that has them; but what is wrong or unsupported
--- is not so any more if a newer result is verified. Newest first, at most `most` (none: all). `matching`: how many there
--- are.
+-- is not so any more if a newer result is verified. Own results before imported ones, then newest first, at most `most`
+-- (none: all). `matching`: how many there are.
 -- parameters: models VARCHAR[], families VARCHAR[], categories VARCHAR[], architectures VARCHAR[], hardware VARCHAR[], engines VARCHAR[], precisions VARCHAR[], runs VARCHAR[], machines VARCHAR[], batch_size BIGINT, sequence_length BIGINT, since VARCHAR, until VARCHAR, most BIGINT
 -- columns: result_id matching fields
 -- budget: 1 s
@@ -10,7 +10,7 @@ WITH selected AS (
   SELECT
     result_id, series_key, timestamp, status, flags, coalesce(latency_p50_ms, latency_mean_ms) IS NOT NULL AS has_time,
     max(timestamp) FILTER (WHERE status = 'completed' AND verification = 'verified')
-      OVER (PARTITION BY series_key) AS verified_at
+      OVER (PARTITION BY series_key, $imported) AS verified_at
   FROM benchmark_results
   WHERE
     ($models IS NULL OR list_contains($models, model) OR list_contains($models, model_id))
@@ -28,7 +28,7 @@ WITH selected AS (
     AND ($until IS NULL OR timestamp <= $until)
 ),
 chosen AS (
-  SELECT result_id, timestamp
+  SELECT result_id, timestamp, flags
   FROM selected
   QUALIFY
     row_number() OVER (
@@ -44,11 +44,10 @@ chosen AS (
             END,
             false
           ) DESC,
-        timestamp DESC,
-        result_id DESC
+        $newest_first
     ) = 1
 )
 SELECT result_id, (SELECT count(*) FROM chosen) AS matching, $fields
 FROM benchmark_results
-WHERE result_id IN (SELECT result_id FROM chosen ORDER BY timestamp DESC, result_id DESC LIMIT coalesce($most, 9223372036854775807))
-ORDER BY timestamp DESC, result_id DESC
+WHERE result_id IN (SELECT result_id FROM chosen ORDER BY $newest_first LIMIT coalesce($most, 9223372036854775807))
+ORDER BY $newest_first

@@ -12,7 +12,7 @@ FROM (
     ($machine IS NULL OR hardware_id = $machine)
     AND (status = 'unsupported' OR (status IN ('completed', 'wrong') AND latency_mean_ms IS NOT NULL))
     AND NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial')
-  QUALIFY row_number() OVER (PARTITION BY series_key ORDER BY timestamp DESC, result_id DESC) = 1
+  QUALIFY row_number() OVER (PARTITION BY series_key ORDER BY $newest_first) = 1
 )
 WHERE timestamp < $before
 ORDER BY timestamp, result_id

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The highest rates that runs and `assay doctor --peak` measured on machines (`peaks` of the run's environment): for each
--- device, precision and engine the newest; one that something disturbed only if there is no other.
+-- device, precision and engine the newest; one that something disturbed, or whose time is in the future, only if there is
+-- no other.
 -- parameters:
 -- columns: hardware_id hardware device precision engine engine_version flops_per_s bytes_per_s threads measured_at
 -- budget: 1 s
@@ -22,6 +23,9 @@ FROM (
 )
 QUALIFY row_number() OVER (
   PARTITION BY hardware_id, hardware, device, precision, engine
-  ORDER BY coalesce(TRY_CAST(peak->>'disturbed' AS BOOLEAN), false), measured_at DESC
+  ORDER BY
+    coalesce(TRY_CAST(peak->>'disturbed' AS BOOLEAN), false),
+    measured_at > strftime(now()::TIMESTAMP + INTERVAL 24 HOUR, '%Y-%m-%dT%H:%M:%S'),
+    measured_at DESC
 ) = 1
 ORDER BY ALL

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the compatibility matrix of one machine is made of: of each series, name of its model, and graph of a model
--- without a configuration, the newest result and the newest with a time. Oldest first.
+-- without a configuration, the newest result and the newest with a time. Imported
+-- results first, then the oldest.
 -- parameters: machine VARCHAR
 -- columns: result_id fields
 -- budget: 1 s
@@ -13,14 +14,14 @@ WHERE result_id IN (
   QUALIFY
     row_number() OVER (
       PARTITION BY series_key, model, model_id, if(config_hash IS NULL, graph_hash, NULL)
-      ORDER BY timestamp DESC, result_id DESC
+      ORDER BY $newest_first
     ) = 1
     OR (
       latency_mean_ms IS NOT NULL
       AND row_number() OVER (
         PARTITION BY series_key, model, model_id, if(config_hash IS NULL, graph_hash, NULL), latency_mean_ms IS NULL
-        ORDER BY timestamp DESC, result_id DESC
+        ORDER BY $newest_first
       ) = 1
     )
 )
-ORDER BY timestamp, result_id
+ORDER BY NOT $imported, timestamp, result_id
