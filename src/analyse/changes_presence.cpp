@@ -73,7 +73,8 @@ std::vector<SeriesHistory> series_histories(const Dataset& data) {
     const auto row = rows.find(data.series[s]);
     if (row == rows.end() || points[s].empty()) continue;
     // An imported result is not compared with own ones, nor takes their place.
-    if (!std::ranges::all_of(points[s], is_imported)) std::erase_if(points[s], is_imported);
+    const auto imported = [](const HistoryPoint& point) { return is_imported(point); };
+    if (!std::ranges::all_of(points[s], imported)) std::erase_if(points[s], imported);
     std::ranges::stable_sort(points[s], {}, &HistoryPoint::time_s);
     histories.push_back({row->second, std::move(points[s])});
   }

@@ -7,7 +7,9 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "exchange/readers.hpp"
 #include "result/launch_medians.hpp"
@@ -21,8 +23,8 @@ enum class Range { kAny, kFromZero, kAboveZero };
 Range range_of(const Field& field) {
   if (is_any(field.name, {"cosine_similarity", "seed", "energy_j", "memory_model_mb"})) return Range::kAny;
   if (is_any(field.name, {"latency_std_ms"})) return Range::kFromZero;
-  const bool of_inference = field.name.starts_with("latency_") || field.name.starts_with("ttft_") ||
-                            field.name.starts_with("tpot_") || field.name == "first_inference_ms";
+  const bool of_inference =
+      field.name.starts_with("latency_") || field.name.starts_with("ttft_") || field.name.starts_with("tpot_");
   const bool is_time = field.unit == "ms" || field.unit == "ns";
   return field.name == "batch_size" || (of_inference && is_time) ? Range::kAboveZero : Range::kFromZero;
 }

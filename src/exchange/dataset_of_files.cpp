@@ -89,8 +89,8 @@ void add_runs_of_rows(const std::vector<const Record*>& oldest_first, Dataset& d
 /// As ingesting them would.
 void correct_times(ResultsFile& file) {
   const WallTime now = wall_now();
-  file.run.started = credible_time(std::move(file.run.started), now, now);
-  for (ReadRow& row : file.rows) correct_time(row.record, now, now);
+  file.run.started = credible_time(std::move(file.run.started), now);
+  for (ReadRow& row : file.rows) correct_time(row.record, now);
 }
 
 }  // namespace

@@ -11,13 +11,13 @@ bool is_credible_time(std::string_view time, WallTime now) {
   return read && *read >= kEarliestTime && *read <= now + kClockAllowance;
 }
 
-std::string credible_time(std::string time, WallTime now, WallTime known) {
-  return time.empty() || is_credible_time(time, now) ? std::move(time) : iso8601(known);
+std::string credible_time(std::string time, WallTime now) {
+  return time.empty() || is_credible_time(time, now) ? std::move(time) : iso8601(now);
 }
 
-void correct_time(Record& row, WallTime now, WallTime known) {
+void correct_time(Record& row, WallTime now) {
   if (row.timestamp.empty() || is_credible_time(row.timestamp, now)) return;
-  row.timestamp = iso8601(known);
+  row.timestamp = iso8601(now);
   row.add_flag(flag::kDoubtfulTime);
 }
 

@@ -32,11 +32,11 @@ inline constexpr std::chrono::sys_days kEarliestTime{std::chrono::year{2010} / s
 /// at most kClockAllowance in the future.
 [[nodiscard]] bool is_credible_time(std::string_view time, WallTime now);
 
-/// `time`, or if it is not credible, `known`: when the result became known. No time ("") stays.
-[[nodiscard]] std::string credible_time(std::string time, WallTime now, WallTime known);
+/// `time`, or `now` if it is not credible. No time ("") stays.
+[[nodiscard]] std::string credible_time(std::string time, WallTime now);
 
 /// The same for the time of a result, which gets the flag `doubtful_time` if it changes: a time in the future would
 /// make it the newest for ever.
-void correct_time(Record& row, WallTime now, WallTime known);
+void correct_time(Record& row, WallTime now);
 
 }  // namespace assay

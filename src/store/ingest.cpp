@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -60,16 +59,6 @@ Status check_free_space(const fs::path& database_path, const std::vector<FreshBu
               fmt::format("the disk of '{}' has {} MB free, and ingesting {} results needs about {} MB",
                           database_path.string(), space.available / 1'000'000, bundles.size(), needed / 1'000'000 + 1),
               "free some disk space and run `assay db rebuild`; the results are in the spool");
-}
-
-/// When its file DONE was written, which the spool still knows when a database is rebuilt; `now` if that cannot be
-/// true.
-WallTime known_since(const fs::path& bundle, WallTime now) {
-  std::error_code error;
-  const fs::file_time_type written = fs::last_write_time(bundle / bundle_file::kDone, error);
-  if (error) return now;
-  const auto sealed = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::file_clock::to_sys(written));
-  return sealed < now && sealed >= kEarliestTime ? WallTime(sealed) : now;
 }
 
 /// The rows of one transaction. When all bundles of a run were read, the launches of its cells are known; then each
@@ -315,9 +304,8 @@ class Ingest {
 }  // namespace
 
 void correct_times(Bundle& bundle, WallTime now) {
-  const WallTime known = known_since(bundle.folder, now);
-  correct_time(bundle.record, now, known);
-  bundle.context.started = credible_time(std::move(bundle.context.started), now, known);
+  correct_time(bundle.record, now);
+  bundle.context.started = credible_time(std::move(bundle.context.started), now);
 }
 
 Result<IngestReport> ingest_spool(Database& database, const fs::path& database_path, const fs::path& spool) {

@@ -55,7 +55,7 @@ Result<std::vector<Json>> row_of(const fs::path& file) {
   for (const char* key : {"run_id", "started", "tool_version", "git_commit", "command", "host", "hardware_id"})
     values.push_back(is_text(key) ? Json(sanitise(document[key].get<std::string>())) : Json());
   const WallTime now = wall_now();
-  if (Json& started = values[1]; started.is_string()) started = credible_time(started.get<std::string>(), now, now);
+  if (Json& started = values[1]; started.is_string()) started = credible_time(started.get<std::string>(), now);
   values.emplace_back(json_text(document["environment"]));
   return values;
 }

@@ -74,7 +74,7 @@ std::string cell_type(const std::string& type) {
   return "VARCHAR";
 }
 
-/// Of the memory: an answer is printed, for which there are some more copies of it.
+/// The answer may have this part of the memory: it is printed, for which there are some more copies of it.
 constexpr std::uint64_t kPartOfAnswer = 4;
 
 constexpr const char* kReads = "give one statement that only reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW";

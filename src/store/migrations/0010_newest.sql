@@ -13,7 +13,7 @@ WHERE
   AND l.timestamp IS NOT NULL
   AND NOT coalesce(
     regexp_full_match(l.timestamp, '\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z')
-    AND TRY_CAST(l.timestamp AS TIMESTAMP) BETWEEN TIMESTAMP '2010-01-01' AND b.ingested_at + INTERVAL 24 HOUR, false
+    AND TRY_CAST(l.timestamp AS TIMESTAMP) BETWEEN TIMESTAMP '2010-01-01' AND now()::TIMESTAMP + INTERVAL 24 HOUR, false
   );
 
 UPDATE benchmark_runs
