@@ -244,7 +244,7 @@ void run(const Options& options) {
         fmt::format("SELECT quantile_disc(duration_ns, [0.5, 0.9, 0.95, 0.99]) AS q, avg(duration_ns) AS m "
                     "FROM raw_benchmark_data WHERE result_id = {} AND kind = 'run'",
                     ids[n]),
-        10));
+        {.most_rows = 10}));
   };
   Dataset data;
   const double reading = seconds_of([&] { data = need(read_dataset(store)); });

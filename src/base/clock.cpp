@@ -12,7 +12,8 @@
 namespace assay {
 namespace {
 std::tm utc(WallTime time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+  // Not to_time_t(): the system's clock counts nanoseconds, which overflow before 1678 and after 2262.
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   return parts;
