@@ -12,7 +12,6 @@ import tool
 MODELS = json.loads((tool.SOURCE / "tests" / "strangers" / "models.json").read_text())["models"]
 FOLDER = pathlib.Path(os.environ.get("ASSAY_STRANGERS_DIR") or pathlib.Path(tool.DEPS) / "strangers")
 OTHER_FORM = {"onnxruntime": "--static-shapes", "openvino": "--dynamic-shapes"}
-ANY = {"verified", "unsupported"}
 
 
 def verdict(row):
@@ -27,11 +26,15 @@ def short(row):
 
 @unittest.skipUnless(FOLDER.is_dir(), f"{FOLDER} is missing: setup/fetch strangers")
 class Strangers(tool.ToolTest):
-    def rows(self, model, *arguments):
+    def rows(self, *command):
         """By engine, the one row of each."""
         # 1: one engine does not support the model. 3 and 4 are for the assertions to explain.
-        document = self.run_json("verify", FOLDER / model["file"], *model["arguments"], *arguments, "--quiet", expect=None)
+        document = self.run_json(*command, "--hardware", "cpu", "--batch-sizes", "1", "--quiet", expect=None)
+        self.assertIn("results", document, document)
         return {row["engine"]: row for row in document["results"]}
+
+    def verify(self, model, *arguments):
+        return self.rows("verify", FOLDER / model["file"], *model["arguments"], *arguments)
 
     def test_the_files_are_those_that_were_tried(self):
         for model in MODELS:
@@ -41,7 +44,7 @@ class Strangers(tool.ToolTest):
     def test_both_runtimes_are_verified_or_one_is_unsupported(self):
         for model in MODELS:
             with self.subTest(model["file"]):
-                rows = self.rows(model, "--engines", *OTHER_FORM)
+                rows = self.verify(model, "--engines", *OTHER_FORM)
                 self.assertEqual({engine: verdict(row) for engine, row in rows.items()}, model["expected"],
                                  {engine: short(row) for engine, row in rows.items()})
 
@@ -49,17 +52,16 @@ class Strangers(tool.ToolTest):
         for model in MODELS:
             for engine, option in OTHER_FORM.items():
                 with self.subTest(model["file"], engine=engine):
-                    row = self.rows(model, "--engines", engine, option)[engine]
-                    self.assertIn(verdict(row), ANY, short(row))
-                    self.assertEqual(verdict(row) == "unsupported" and model["expected"][engine] == "verified", engine in model.get("other_form_unsupported", []), short(row))
+                    row = self.verify(model, "--engines", engine, option)[engine]
+                    expected = model.get("other_form", {}).get(engine, model["expected"][engine])
+                    self.assertEqual(verdict(row), expected, short(row))
 
     def test_benchmarks_measure_what_was_verified(self):
         for model in MODELS[::6]:
             with self.subTest(model["file"]):
-                document = self.run_json("bench", FOLDER / model["file"], *model["arguments"], "--engines", *OTHER_FORM, "--batch-sizes", "1",
-                                         "--iterations", "5", "--warmup", "1", "--quiet", expect=None)
-                for row in document["results"]:
-                    self.assertEqual(verdict(row), model["expected"][row["engine"]], short(row))
+                rows = self.rows("bench", "--model", FOLDER / model["file"], *model["arguments"], "--engines", *OTHER_FORM, "--iterations", "5", "--warmup", "1")
+                for engine, row in rows.items():
+                    self.assertEqual(verdict(row), model["expected"][engine], short(row))
                     self.assertEqual(row["latency_p50_ms"] is not None, row["status"] == "completed", short(row))
 
 
