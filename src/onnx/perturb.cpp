@@ -249,7 +249,10 @@ class ConstantEditor {
   Status edit_tensor(Bytes encoded, const onnx::TensorProto& parsed, const std::string& name) const {
     onnx::TensorProto named;
     named.set_name(name);
-    CheckedTensor tensor{.proto = &named, .dtype = static_cast<DType>(parsed.data_type()), .elements = 1};
+    CheckedTensor tensor;
+    tensor.proto = &named;
+    tensor.dtype = static_cast<DType>(parsed.data_type());
+    tensor.elements = 1;
     for (const std::int64_t extent : parsed.dims()) tensor.elements *= extent;
     const bool is_external = parsed.data_location() == onnx::TensorProto::EXTERNAL;
     return is_external || !is_weight(tensor, fixed_) ? Status() : editor_.edit_message(tensor, encoded);

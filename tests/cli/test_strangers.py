@@ -7,6 +7,7 @@ import os
 import pathlib
 import unittest
 
+import numpy
 import tool
 
 MODELS = json.loads((tool.SOURCE / "tests" / "strangers" / "models.json").read_text())["models"]
@@ -33,8 +34,20 @@ class Strangers(tool.ToolTest):
         self.assertIn("results", document, document)
         return {row["engine"]: row for row in document["results"]}
 
+    def arguments(self, model):
+        """What the model needs on the command line: shapes, or arrays where random values of an input would mean nothing."""
+        if "data" not in model:
+            return model["arguments"]
+        folder = self.folder / "data" / pathlib.Path(model["file"]).stem
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, value in model["data"].items():
+            random = numpy.random.default_rng(0)
+            array = random.normal(size=value).astype(numpy.float32) if isinstance(value, list) else numpy.array(value, numpy.int64 if isinstance(value, int) else numpy.float32)
+            numpy.save(folder / f"{name}.npy", array)
+        return [*model["arguments"], "--data", folder]
+
     def verify(self, model, *arguments):
-        return self.rows("verify", FOLDER / model["file"], *model["arguments"], *arguments)
+        return self.rows("verify", FOLDER / model["file"], *self.arguments(model), *arguments)
 
     def test_the_files_are_those_that_were_tried(self):
         for model in MODELS:
@@ -59,7 +72,7 @@ class Strangers(tool.ToolTest):
     def test_benchmarks_measure_what_was_verified(self):
         for model in MODELS[::6]:
             with self.subTest(model["file"]):
-                rows = self.rows("bench", "--model", FOLDER / model["file"], *model["arguments"], "--engines", *OTHER_FORM, "--iterations", "5", "--warmup", "1")
+                rows = self.rows("bench", "--model", FOLDER / model["file"], *self.arguments(model), "--engines", *OTHER_FORM, "--iterations", "5", "--warmup", "1")
                 for engine, row in rows.items():
                     self.assertEqual(verdict(row), model["expected"][engine], short(row))
                     self.assertEqual(row["latency_p50_ms"] is not None, row["status"] == "completed", short(row))
