@@ -234,27 +234,26 @@ class ConstantEditor {
   Status edit_attribute(Bytes encoded, const onnx::NodeProto& node, const onnx::AttributeProto& attribute) const {
     if (attribute.has_t() && node.op_type() == "Constant" && node.output_size() == 1)
       return each_field(encoded, onnx_field::kAttributeTensor,
-                        [&](Bytes part, int) { return edit_tensor(part, attribute.t(), node.output(0)); });
+                        [&](Bytes part, int) { return edit_tensor(part, node.output(0)); });
     if (!attribute.has_g()) return {};
     return each_field(encoded, onnx_field::kAttributeGraph, [&](Bytes part, int) -> Status {
-      ASSAY_CHECK_OK(each_field(part, onnx_field::kGraphInitializer, [&](Bytes tensor, int index) -> Status {
-        if (index >= attribute.g().initializer_size()) return {};
-        const onnx::TensorProto& parsed = attribute.g().initializer(index);
-        return edit_tensor(tensor, parsed, parsed.name());
-      }));
+      ASSAY_CHECK_OK(each_field(part, onnx_field::kGraphInitializer,
+                                [&](Bytes tensor, int) { return edit_tensor(tensor, std::nullopt); }));
       return edit_nodes(part, attribute.g());
     });
   }
 
-  Status edit_tensor(Bytes encoded, const onnx::TensorProto& parsed, const std::string& name) const {
-    onnx::TensorProto named;
-    named.set_name(name);
+  // `name`: of the value, if the tensor has none of its own.
+  Status edit_tensor(Bytes encoded, const std::optional<std::string>& name) const {
+    onnx::TensorProto proto;
+    if (!proto.ParseFromArray(encoded.data(), static_cast<int>(encoded.size()))) return {};
+    if (name) proto.set_name(*name);
     CheckedTensor tensor;
-    tensor.proto = &named;
-    tensor.dtype = static_cast<DType>(parsed.data_type());
+    tensor.proto = &proto;
+    tensor.dtype = static_cast<DType>(proto.data_type());
     tensor.elements = 1;
-    for (const std::int64_t extent : parsed.dims()) tensor.elements *= extent;
-    const bool is_external = parsed.data_location() == onnx::TensorProto::EXTERNAL;
+    for (const std::int64_t extent : proto.dims()) tensor.elements *= extent;
+    const bool is_external = proto.data_location() == onnx::TensorProto::EXTERNAL;
     return is_external || !is_weight(tensor, fixed_) ? Status() : editor_.edit_message(tensor, encoded);
   }
 
