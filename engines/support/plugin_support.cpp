@@ -257,9 +257,10 @@ Status check_precision(const std::string& precision, const std::vector<ValueInfo
 }
 
 std::string model_precision(const std::vector<ValueInfo>& inputs, const std::vector<ValueInfo>& outputs) {
-  for (const auto* values : {&outputs, &inputs}) {
-    for (const auto& value : *values) {
-      if (is_float(value.dtype)) return dtype_name(value.dtype);
+  constexpr assay_dtype kFloat32 = 1, kFloat16 = 10, kFloat64 = 11, kBfloat16 = 16;
+  for (const assay_dtype dtype : {kBfloat16, kFloat16, kFloat32, kFloat64}) {
+    for (const auto* values : {&outputs, &inputs}) {
+      if (std::ranges::find(*values, dtype, &ValueInfo::dtype) != values->end()) return dtype_name(dtype);
     }
   }
   return "float32";

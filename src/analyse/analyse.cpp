@@ -10,6 +10,7 @@
 
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
+#include "analyse/shape_form.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "engine/engine_entry.hpp"
@@ -69,7 +70,7 @@ std::string shape_key(const Record& row) {
   if (!row.spin.empty() && row.spin != "runtime") key += "_spin_" + row.spin;
   if (row.contract == "device_resident") key += "_device_resident";
   if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
-  if (row.shapes == "dynamic") key += "_dynamic";
+  if (const std::string_view form = unusual_shapes(row); !form.empty()) key += fmt::format("_{}", form);
   constexpr std::size_t kDigits = 8;
   if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
   return key;

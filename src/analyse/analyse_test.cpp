@@ -78,6 +78,26 @@ TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_runtime_8b5b1395");
 }
 
+TEST(ShapeKey, NamesTheFormOfShapesThatIsNotTheDefaultOfTheEngine) {
+  const auto key = [](const char* engine, const char* shapes, Count tokens = {}) {
+    Record r = row("m", "cpu", engine, 1);
+    r.shapes = shapes;
+    r.output_tokens = tokens;
+    return shape_key(r);
+  };
+  EXPECT_EQ(key("onnxruntime", "exported"), "batch_1");
+  EXPECT_EQ(key("onnxruntime", "dynamic"), "batch_1") << "the same form";
+  EXPECT_EQ(key("onnxruntime", "static"), "batch_1_static");
+  EXPECT_EQ(key("onnxruntime", "open"), "batch_1_static") << "fixed in part";
+  EXPECT_EQ(key("onnxruntime", "open", 32), "batch_1") << "its cache grows in either form";
+  EXPECT_EQ(key("openvino", "static"), "batch_1");
+  EXPECT_EQ(key("openvino", "open", 32), "batch_1");
+  EXPECT_EQ(key("openvino", "dynamic"), "batch_1_dynamic");
+  EXPECT_EQ(key("another", "open"), "batch_1");
+  EXPECT_EQ(key("another", "dynamic"), "batch_1_dynamic");
+  EXPECT_EQ(key("another", "static"), "batch_1");
+}
+
 Record unreached(Record r) {
   r.status = CellStatus::kSkipped;
   r.reason_code = "cancelled";

@@ -41,6 +41,14 @@ std::vector<std::string> kv_caches(const EngineEntry& engine) {
   return kinds;
 }
 
+// By family of models; {"other": "static"} for an engine whose description does not say it.
+Json default_shapes(const EngineEntry& engine) {
+  Json forms = Json::object();
+  for (const auto& [family, form] : engine.default_shapes) forms[family] = form;
+  if (!forms.contains(kOtherFamilies)) forms[std::string(kOtherFamilies)] = "static";
+  return forms;
+}
+
 Json engine_json(const FoundEngine& found, const std::vector<std::filesystem::path>& searched) {
   Json folders = Json::array();
   for (const std::filesystem::path& folder : searched) folders.push_back(folder.string());
@@ -73,6 +81,7 @@ Json engine_json(const FoundEngine& found, const std::vector<std::filesystem::pa
       {"formats", found.entry.formats},
       {"lowered_to", found.entry.lowered_to.empty() ? Json(nullptr) : Json(found.entry.lowered_to)},
       {"shapes", found.entry.static_shapes ? "static" : "dynamic"},
+      {"default_shapes", default_shapes(found.entry)},
       {"kv_cache", kv_caches(found.entry)},
       {"needs_model", found.entry.needs_model},
       {"devices", std::move(devices)},

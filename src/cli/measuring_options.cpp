@@ -119,6 +119,9 @@ Result<RunSettings> MeasuringOptions::settings() const {
   }
   for (const Declared& option : declared_)
     if (!option.words.empty()) ASSAY_CHECK_OK(option.read(option, out));
+  if (out.static_shapes && out.dynamic_shapes)
+    return fail(ErrorCode::kInvalidArgument, "--static-shapes and --dynamic-shapes contradict each other",
+                "give one of them, or neither for the default of each engine");
   if (given("--iterations") && !given("--max-time")) out.max_time.reset();
   out.default_batches = !given("--batch-sizes");
   out.default_lengths = !given("--sequence-lengths");

@@ -390,5 +390,17 @@ TEST(Reproduce, RepeatsAnAdaptiveCellWithAsManyInferencesAsALaunchHad) {
             "--batch-sizes 1 --sequence-lengths 128 --iterations 300 --launches 3");
 }
 
+TEST(Reproduce, RequestsTheFormOfShapesOnlyWhereItIsNotTheDefaultOfTheEngine) {
+  const auto command = [](const char* engine, const char* shapes) {
+    Record row = measured("bert", engine, 4);
+    row.shapes = shapes;
+    return reproduce_command(row);
+  };
+  EXPECT_THAT(command("onnxruntime", "exported"), Not(HasSubstr("-shapes")));
+  EXPECT_THAT(command("onnxruntime", "static"), HasSubstr(" --static-shapes"));
+  EXPECT_THAT(command("openvino", "static"), Not(HasSubstr("-shapes")));
+  EXPECT_THAT(command("openvino", "dynamic"), HasSubstr(" --dynamic-shapes"));
+}
+
 }  // namespace
 }  // namespace assay::dashboard

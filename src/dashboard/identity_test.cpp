@@ -114,7 +114,7 @@ TEST(Identity, RowsAreComparableAsTheAnalysisComparesThem) {
       {"threads", [](Record& row) { row.threads = 2; }},
       {"spin", [](Record& row) { row.spin = "on"; }},
       {"cache", [](Record& row) { row.kv_cache = "static"; }},
-      {"shapes", [](Record& row) { row.shapes = "dynamic"; }},
+      {"shapes", [](Record& row) { row.shapes = "static"; }},
       {"options", [](Record& row) { row.engine_options = "A=1"; }},
       {"precision", [](Record& row) { row.precision = "runtime"; }},
       {"precision as it was", [](Record& row) { row.effective_precision = "bfloat16"; }},

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "analyse/shape_form.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
 #include "engine/engine_entry.hpp"
@@ -91,7 +92,7 @@ std::string reproduce_command(const Record& row) {
   if (row.streams != 1) command.add("--streams", row.streams);
   command.add("--threads", row.threads);
   if (row.spin != "runtime") command.add("--spin", row.spin);
-  if (row.shapes == "dynamic") command.add("--dynamic-shapes");
+  if (const std::string_view form = unusual_shapes(row); !form.empty()) command.add(fmt::format("--{}-shapes", form));
   for (const std::string& option : split(row.engine_options, ',')) command.add("--engine-option", option);
   if (row.data_source != "synthetic") command.add("--data", row.data_source);
   if (row.seed != 0) command.add("--seed", row.seed);

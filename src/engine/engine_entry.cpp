@@ -10,6 +10,7 @@
 #include "base/json_object.hpp"
 #include "base/text.hpp"
 #include "engine/own_engine_files.hpp"
+#include "result/family_words.hpp"
 #include "result/hardware_words.hpp"
 
 namespace assay {
@@ -70,6 +71,32 @@ Status read_runtime(ObjectReader& reader, EngineEntry& entry) {
   return object->finish();
 }
 
+constexpr const char* kDefaultShapes = "default_shapes";
+constexpr const char* kExported = "exported";
+
+// One word for all models, or one for each family.
+Status read_default_shapes(ObjectReader& reader, EngineEntry& entry) {
+  const std::vector<std::string> valid{kExported, "static"};
+  const Json* given = reader.value(kDefaultShapes);
+  if (given == nullptr) return {};
+  if (!given->is_object()) {
+    std::string word;
+    reader.read_word(kDefaultShapes, word, valid);
+    entry.default_shapes = {{std::string(kOtherFamilies), word}};
+    return {};
+  }
+  auto object = reader.object(kDefaultShapes);
+  if (!object) return {};
+  std::vector<std::string> families = family_words();
+  families.emplace_back(kOtherFamilies);
+  for (const std::string& family : families) {
+    std::string word;
+    object->read_word(family, word, valid);
+    if (!word.empty()) entry.default_shapes.emplace_back(family, std::move(word));
+  }
+  return object->finish();
+}
+
 constexpr std::string_view kLoweredFormat = "onnx";
 
 // Checks that involve more than one key.
@@ -94,6 +121,9 @@ void check_together(ObjectReader& reader, const EngineEntry& entry) {
     if (entry.lowered_to.empty() || !entry.reads(format))
       reader.refuse("saves",
                     fmt::format("\"saves\" has \"{}\": it is for formats of an engine with \"lowered_to\"", format));
+  if (entry.static_shapes && !entry.default_shapes.empty())
+    reader.refuse(kDefaultShapes,
+                  "\"default_shapes\" is for engines that accept open extents, and \"shapes\" is \"static\"");
   for (const auto& [format, companion] : entry.companions) {
     if (!entry.reads(format))
       reader.refuse("companions", fmt::format("\"companions\" has \"{}\", which \"formats\" does not have", format));
@@ -123,6 +153,13 @@ bool EngineEntry::fixes_shapes_of(std::string_view format) const {
   return static_shapes || (takes(format) && !reads(format));
 }
 
+bool EngineEntry::gets_exported_shapes(std::string_view family) const {
+  for (const std::string_view key : {family, kOtherFamilies})
+    for (const auto& [of_family, form] : default_shapes)
+      if (of_family == key) return form == kExported;
+  return false;
+}
+
 std::string EngineEntry::reference_name() const { return reference.name.empty() ? name : name + "-" + reference.name; }
 
 Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
@@ -148,6 +185,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   std::string shapes = "dynamic";
   reader.read_word("shapes", shapes, {"dynamic", "static"});
   entry.static_shapes = shapes == "static";
+  ASSAY_CHECK_OK(read_default_shapes(reader, entry));
   reader.read("fixed_extents", entry.fixed_extents);
   reader.read("open_extents", entry.open_extents);
   reader.read("cpu_device", entry.cpu_device);

@@ -16,6 +16,9 @@
 
 namespace assay {
 
+/// The key of EngineEntry::default_shapes for families that it does not name.
+inline constexpr std::string_view kOtherFamilies = "other";
+
 /// The description of an engine before it is loaded: the content of its engine.json (docs/engines.md has the keys).
 /// Code outside of engines/ never compares names of engines; it uses these traits.
 struct EngineEntry {
@@ -32,9 +35,12 @@ struct EngineEntry {
   std::vector<std::string> saves{};  ///< extensions of the files that it writes from a lowered model: "pt"
   /// The extension of the file with the weights, by format: {"xml", "bin"} means that NAME.bin belongs to NAME.xml.
   std::vector<std::pair<std::string, std::string>> companions;
-  bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built
-  bool needs_model = true;         ///< false: it does not compute models; options define its signature
-  bool static_shapes = false;      ///< it accepts only models whose extents are all fixed
+  bool built = true;           ///< there is a plug-in; rows of a planned engine are not_built
+  bool needs_model = true;     ///< false: it does not compute models; options define its signature
+  bool static_shapes = false;  ///< it accepts only models whose extents are all fixed
+  /// By family of models (family_words()), `kOtherFamilies` for the rest: "exported", it gets the extents that a model
+  /// leaves open as they are; "static", fixed for each shape. What is absent is "static".
+  EngineOptions default_shapes{};
   std::string cpu_device = "cpu";  ///< the device that computes on the processor
   /// The option that fixes open extents when a model is loaded: "batch=1;sequence=128". Empty: there is none.
   std::string fixed_extents;
@@ -76,6 +82,8 @@ struct EngineEntry {
   [[nodiscard]] bool takes(std::string_view format) const;
   /// Whether it gets a model of this format for one set of shapes only.
   [[nodiscard]] bool fixes_shapes_of(std::string_view format) const;
+  /// Whether models of the family keep their open extents unless others are requested.
+  [[nodiscard]] bool gets_exported_shapes(std::string_view family) const;
   /// "onnxruntime-noopt", as in rows.
   [[nodiscard]] std::string reference_name() const;
 };

@@ -57,6 +57,27 @@ TEST(EngineFile, AnEngineWithALoweringTakesOnnxModelsForOneSetOfShapes) {
   EXPECT_FALSE(engine.fixes_shapes_of("toy")) << "its own files may have open extents";
 }
 
+TEST(EngineFile, SaysTheDefaultFormOfShapesForAllModelsOrByFamily) {
+  const auto with = [](const std::string& more) {
+    return parse_engine(R"({"name": "toy", "hardware": ["cpu"], "formats": ["onnx"])" + more + "}", "e/engine.json");
+  };
+  EXPECT_FALSE(with("")->gets_exported_shapes("vision"));
+  EXPECT_TRUE(with(R"(, "default_shapes": "exported")")->gets_exported_shapes("vision"));
+  EXPECT_TRUE(with(R"(, "default_shapes": "exported")")->gets_exported_shapes("unknown"));
+  EXPECT_FALSE(with(R"(, "default_shapes": "static")")->gets_exported_shapes("vision"));
+  const auto by_family = with(R"(, "default_shapes": {"vision": "static", "other": "exported"})");
+  EXPECT_FALSE(by_family->gets_exported_shapes("vision"));
+  EXPECT_TRUE(by_family->gets_exported_shapes("audio"));
+  EXPECT_FALSE(with(R"(, "default_shapes": {"vision": "exported"})")->gets_exported_shapes("audio"));
+
+  EXPECT_THAT(with(R"(, "default_shapes": "export")").error().message,
+              HasSubstr("\"default_shapes\" has the unknown value \"export\"; did you mean \"exported\"?"));
+  EXPECT_THAT(with(R"(, "default_shapes": {"visoin": "static"})").error().message,
+              HasSubstr("unknown key \"visoin\"; did you mean \"vision\"?"));
+  EXPECT_THAT(with(R"(, "shapes": "static", "default_shapes": "exported")").error().message,
+              HasSubstr("\"default_shapes\" is for engines that accept open extents"));
+}
+
 TEST(EngineFile, ReadsEveryKey) {
   const EngineEntry engine = parse_engine(R"({"name": "toy", "framework": "Toys", "planned": true, "preference": 7,
     "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "companions": {"toy": "weights"}, "needs_model": false,

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "graph/view_state.hpp"
+#include "onnx/extent_name.hpp"
 #include "onnx/function_check.hpp"
 #include "onnx/graph_check.hpp"
 
@@ -41,7 +42,7 @@ void declare(const Tensor& type, ValueKind kind, ValueInfo& to) {
   if (!type.has_shape()) return;
   std::vector<Dimension>& shape = to.shape.emplace();
   for (const auto& dim : type.shape().dim()) {
-    Dimension& one = shape.emplace_back(Dimension{.symbol = dim.dim_param()});
+    Dimension& one = shape.emplace_back(Dimension{.symbol = extent_name(dim)});
     if (dim.has_dim_value() && dim.dim_value() >= 0) one.extent = dim.dim_value();
   }
 }

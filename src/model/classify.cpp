@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "inputs/input_axes.hpp"
 #include "onnx/model_info.hpp"
+#include "result/family_words.hpp"
 
 namespace assay {
 namespace {
@@ -214,10 +215,7 @@ std::string listed(const std::string& word, const std::vector<std::string>& list
 
 }  // namespace
 
-const std::vector<std::string>& model_families() {
-  static const std::vector<std::string> all{"embedding", "text_generation", "vision", "audio", "multimodal"};
-  return all;
-}
+const std::vector<std::string>& model_families() { return family_words(); }
 
 const std::vector<std::string>& model_categories() {
   static const std::vector<std::string> all{"text_encoders", "text_decoders",   "encoder_decoders", "vision",

@@ -42,6 +42,19 @@ TEST(InspectModel, TellsSignatureSizeAndOperators) {
   EXPECT_THAT(info->operators, ElementsAre(Pair("", "Add"), Pair("", "MatMul"), Pair("", "Relu")));
 }
 
+TEST(InspectModel, WhatExportersWriteForAnUnknownExtentIsNotAName) {
+  const ModelFolder folder;
+  onnx::ModelProto model = small_model();
+  auto& shape = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (const char* name : {"?", "-1"}) {
+    shape.mutable_dim(0)->set_dim_param(name);
+    const auto info = inspect_model(folder.write(model));
+    ASSERT_TRUE(info) << to_string(info.error());
+    EXPECT_THAT(info->inputs[0].symbols, ElementsAre("", "")) << name;
+    EXPECT_THAT(info->inputs[0].shape, ElementsAre(-1, 4)) << name;
+  }
+}
+
 TEST(InspectModel, BelievesTheZooAboutItsParametersAndNothingThatIsNoCount) {
   const ModelFolder folder;
   for (const auto& [text, expected] : {std::pair("7", 7), std::pair("-7", 20), std::pair("many", 20)}) {

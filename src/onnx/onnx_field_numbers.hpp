@@ -12,6 +12,7 @@ inline constexpr std::uint32_t kGraphNode = 1;
 inline constexpr std::uint32_t kGraphInitializer = 5;
 inline constexpr std::uint32_t kNodeAttribute = 5;
 inline constexpr std::uint32_t kAttributeTensor = 5;
+inline constexpr std::uint32_t kAttributeGraph = 6;
 inline constexpr std::uint32_t kTensorRawData = 9;
 
 }  // namespace assay::onnx_field

@@ -65,14 +65,14 @@ bool is_weight(const CheckedTensor& tensor, const std::unordered_set<std::string
   return has_ulp(tensor.dtype) && tensor.elements > 1 && !fixed.contains(tensor.proto->name());
 }
 
-// Tensors that decide shapes: perturbed by one bit, ⌊7 × 2.0⌋ would be 13.
-std::unordered_set<std::string_view> shape_deciding(const onnx::GraphProto& graph) {
-  std::unordered_set<std::string_view> names;
+// Tensors that decide shapes: perturbed by one bit, ⌊7 × 2.0⌋ would be 13. Inner graphs are included.
+void add_shape_deciding(const onnx::GraphProto& graph, std::unordered_set<std::string_view>& names) {
   for (const onnx::NodeProto& node : graph.node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute())
+      if (attribute.has_g()) add_shape_deciding(attribute.g(), names);
     if (node.op_type() != "Resize" && node.op_type() != "Upsample") continue;
     for (int i = 1; i < node.input_size(); ++i) names.insert(node.input(i));
   }
-  return names;
 }
 
 // What is done to the weights: rounded to a precision, or perturbed by one unit in its last place.
@@ -190,22 +190,76 @@ class Editor {
   const Cancelled& cancelled_;
 };
 
+// Calls `take` with the payload of each field of that number, in file order, and its index.
+template <class Take>
+Status each_field(Bytes message, std::uint32_t number, Take take) {
+  wire::FieldReader fields(message);
+  for (int index = 0;;) {
+    ASSAY_TRY(const std::optional<wire::Field> field, fields.next());
+    if (!field) return {};
+    if (field->is(number, wire::Field::kBytes)) ASSAY_CHECK_OK(take(field->payload, index++));
+  }
+}
+
 // The encoded initialisers of the main graph, in file order.
 Result<std::vector<Bytes>> encoded_initializers(Bytes model) {
   std::vector<Bytes> found;
-  wire::FieldReader fields(model);
-  for (;;) {
-    ASSAY_TRY(const std::optional<wire::Field> field, fields.next());
-    if (!field) return found;
-    if (!field->is(onnx_field::kModelGraph, wire::Field::kBytes)) continue;
-    wire::FieldReader graph(field->payload);
-    for (;;) {
-      ASSAY_TRY(const std::optional<wire::Field> part, graph.next());
-      if (!part) break;
-      if (part->is(onnx_field::kGraphInitializer, wire::Field::kBytes)) found.push_back(part->payload);
-    }
-  }
+  ASSAY_CHECK_OK(each_field(model, onnx_field::kModelGraph, [&](Bytes graph, int) {
+    return each_field(graph, onnx_field::kGraphInitializer, [&](Bytes tensor, int) -> Status {
+      found.push_back(tensor);
+      return {};
+    });
+  }));
+  return found;
 }
+
+// Perturbs the tensors of Constant nodes and the initialisers of inner graphs: exporters keep weights there, too (spox,
+// PaddlePaddle, TensorFlow). `encoded` and `graph` are the same message.
+class ConstantEditor {
+ public:
+  ConstantEditor(const Editor& editor, const std::unordered_set<std::string_view>& fixed)
+      : editor_(editor), fixed_(fixed) {}
+
+  Status edit_nodes(Bytes encoded, const onnx::GraphProto& graph) const {
+    return each_field(encoded, onnx_field::kGraphNode, [&](Bytes part, int index) -> Status {
+      if (index >= graph.node_size()) return {};
+      const onnx::NodeProto& node = graph.node(index);
+      return each_field(part, onnx_field::kNodeAttribute, [&](Bytes attribute, int number) -> Status {
+        return number < node.attribute_size() ? edit_attribute(attribute, node, node.attribute(number)) : Status();
+      });
+    });
+  }
+
+ private:
+  Status edit_attribute(Bytes encoded, const onnx::NodeProto& node, const onnx::AttributeProto& attribute) const {
+    if (attribute.has_t() && node.op_type() == "Constant" && node.output_size() == 1)
+      return each_field(encoded, onnx_field::kAttributeTensor,
+                        [&](Bytes part, int) { return edit_tensor(part, node.output(0)); });
+    if (!attribute.has_g()) return {};
+    return each_field(encoded, onnx_field::kAttributeGraph, [&](Bytes part, int) -> Status {
+      ASSAY_CHECK_OK(each_field(part, onnx_field::kGraphInitializer,
+                                [&](Bytes tensor, int) { return edit_tensor(tensor, std::nullopt); }));
+      return edit_nodes(part, attribute.g());
+    });
+  }
+
+  // `name`: of the value, if the tensor has none of its own.
+  Status edit_tensor(Bytes encoded, const std::optional<std::string>& name) const {
+    onnx::TensorProto proto;
+    if (!proto.ParseFromArray(encoded.data(), static_cast<int>(encoded.size()))) return {};
+    if (name) proto.set_name(*name);
+    CheckedTensor tensor;
+    tensor.proto = &proto;
+    tensor.dtype = static_cast<DType>(proto.data_type());
+    tensor.elements = 1;
+    for (const std::int64_t extent : proto.dims()) tensor.elements *= extent;
+    const bool is_external = proto.data_location() == onnx::TensorProto::EXTERNAL;
+    return is_external || !is_weight(tensor, fixed_) ? Status() : editor_.edit_message(tensor, encoded);
+  }
+
+  const Editor& editor_;
+  const std::unordered_set<std::string_view>& fixed_;
+};
 
 Status write_changed(const fs::path& from, Change change, const fs::path& to, const Cancelled& cancelled) {
   ASSAY_TRY(const OnnxFile file, OnnxFile::open(from));
@@ -235,7 +289,8 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to, co
   }
   const Editor editor(file, model, change, cancelled);
   TensorReader reader(file);
-  const auto fixed = shape_deciding(file.model().graph());
+  std::unordered_set<std::string_view> fixed;
+  add_shape_deciding(file.model().graph(), fixed);
   ASSAY_TRY(const std::vector<Bytes> encoded, encoded_initializers(file.bytes()));
   ASSAY_CHECK(encoded.size() == checked.initializers.size(), "both walk the same initialisers");
   for (std::size_t i = 0; i < encoded.size(); ++i) {
@@ -248,7 +303,10 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to, co
       ASSAY_CHECK_OK(editor.edit_message(tensor, encoded[i]));
     }
   }
-  return {};
+  if (!change.perturb_seed) return {};
+  const ConstantEditor constants(editor, fixed);
+  return each_field(file.bytes(), onnx_field::kModelGraph,
+                    [&](Bytes graph, int) { return constants.edit_nodes(graph, file.model().graph()); });
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace assay {
 /// type: among rounded weights it is a table, such as the frequencies of rotary embeddings, which every candidate has
 /// in full precision.
 ///
-/// Weights are the initialisers of type float64, float32, float16 and bfloat16. Not changed: zeros, infinities, NaN,
-/// single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.
+/// Weights are the initialisers and the tensors of Constant nodes, also those of the graphs inside If, Loop and Scan,
+/// of type float64, float32, float16 and bfloat16. Not changed: zeros, infinities, NaN, single elements (an epsilon),
+/// the scales and regions of Resize (they decide shapes), external data of Constant nodes, local functions.
 /// Errors: those of inspect_model; invalid_argument when `to` is in the model's own folder, or where the data belong;
 /// internal (disk full);
 /// cancelled: part of the copy is left.
@@ -26,7 +27,8 @@ namespace assay {
                                      const std::filesystem::path& to, const Cancelled& cancelled = {});
 
 /// Writes a copy of a model whose weights are rounded to `dtype`, ties to even, and stored in their own type. A weight
-/// that would become infinite is not changed. Weights, places and errors: as in write_perturbed().
+/// that would become infinite is not changed. Weights are the initialisers of the main graph. Places and errors: as in
+/// write_perturbed().
 [[nodiscard]] Status write_rounded(const std::filesystem::path& from, DType dtype, const std::filesystem::path& to,
                                    const Cancelled& cancelled = {});
 

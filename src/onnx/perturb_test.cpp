@@ -143,6 +143,79 @@ TEST(WritePerturbed, LeavesWhatDecidesShapes) {
             graph.initializer(2).raw_data());
 }
 
+// A node `Constant` with a tensor: 2,000 floats stay in the map of the file, 2 are parsed with the node.
+onnx::TensorProto& add_constant(onnx::GraphProto& graph, const char* output, std::int64_t elements) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type("Constant");
+  node.add_output(output);
+  onnx::AttributeProto& value = *node.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  onnx::TensorProto& tensor = *value.mutable_t();
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.add_dims(elements);
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.37F + 0.01F * static_cast<float>(i);
+  tensor.set_raw_data(values.data(), values.size() * sizeof(float));
+  return tensor;
+}
+
+TEST(WritePerturbed, ReachesTheTensorsOfConstantNodesAndOfInnerGraphs) {
+  onnx::ModelProto model = small_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_constant(graph, "large", 2000);
+  add_constant(graph, "small", 2);
+  add_constant(graph, "one", 1);
+  add_constant(graph, "sizes", 4);
+  add_node(graph, "Resize", {"y", "", "sizes"}, {"z"});
+  onnx::TensorProto& condition = *graph.add_initializer();
+  condition.set_name("condition");
+  condition.set_data_type(TensorProto::BOOL);
+  condition.set_raw_data(std::string(1, '\1'));
+  onnx::NodeProto& branches = *graph.add_node();
+  branches.set_op_type("If");
+  branches.add_input("condition");
+  branches.add_output("chosen");
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto& branch = *branches.add_attribute();
+    branch.set_name(name);
+    branch.set_type(onnx::AttributeProto::GRAPH);
+    onnx::GraphProto& inner = *branch.mutable_g();
+    add_constant(inner, "inside", 2000);
+    add_floats(inner, "bias", {3});
+    add_node(inner, "Identity", {"inside"}, {name});
+    inner.add_output()->set_name(name);
+  }
+  const ModelFolder folder;
+  const auto to = folder.path() / "moved/model.onnx";
+  const Status done = write_perturbed(folder.write(model), DType::kFloat32, 1, to);
+  ASSERT_TRUE(done) << to_string(done.error());
+  const onnx::ModelProto changed = read_model(to);
+  const auto moves = [&](const onnx::TensorProto& from, const onnx::TensorProto& other) {
+    const auto before = raw_floats(from.raw_data()), after = raw_floats(other.raw_data());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (after[i] == before[i] || std::abs(after[i] - before[i]) > 1e-5F) return false;
+    }
+    return true;
+  };
+  for (int node = 0; node < graph.node_size(); ++node) {
+    const onnx::NodeProto &from = graph.node(node), &other = changed.graph().node(node);
+    if (from.op_type() == "Constant") {
+      const bool weight = from.output(0) == "large" || from.output(0) == "small";
+      EXPECT_EQ(moves(from.attribute(0).t(), other.attribute(0).t()), weight) << from.output(0);
+    }
+    for (int i = 0; from.op_type() == "If" && i < 2; ++i) {
+      const onnx::GraphProto &inner = from.attribute(i).g(), &moved = other.attribute(i).g();
+      EXPECT_TRUE(moves(inner.node(0).attribute(0).t(), moved.node(0).attribute(0).t()));
+      EXPECT_TRUE(moves(inner.initializer(0), moved.initializer(0)));
+    }
+  }
+  ASSERT_TRUE(write_rounded(folder.write(model), DType::kFloat16, folder.path() / "rounded/model.onnx"));
+  const int large = small_model().graph().node_size();
+  EXPECT_EQ(read_model(folder.path() / "rounded/model.onnx").graph().node(large).attribute(0).t().raw_data(),
+            graph.node(large).attribute(0).t().raw_data());
+}
+
 TEST(WriteRounded, RoundsWhatIsAWeightAndKeepsItsType) {
   onnx::ModelProto model = small_model();
   TensorProto& w = *model.mutable_graph()->mutable_initializer(0);

@@ -42,8 +42,12 @@ void cut_length(CellShape& shape, const PreparedModel& model, const ModelInfo& i
   shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
 }
 
-// The floating type of a model file, as engines read it: that of the first floating output, else input.
+// The floating type of a model file, as engines read it: the least exact one of its inputs and outputs, since a result
+// may be converted to a more exact type at the end.
 DType own_arithmetic(const ModelInfo& info) {
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16, DType::kFloat32, DType::kFloat64})
+    for (const auto* values : {&info.outputs, &info.inputs})
+      if (std::ranges::find(*values, dtype, &ModelValue::dtype) != values->end()) return dtype;
   for (const auto* values : {&info.outputs, &info.inputs})
     for (const ModelValue& value : *values)
       if (is_floating(value.dtype)) return value.dtype;
@@ -173,16 +177,16 @@ class TargetPlan {
   void set_extents(Task& task) const {
     const EngineEntry& engine = target_.found.entry;
     const bool fixed = engine.fixes_shapes_of(model_.format);
-    if (settings_.dynamic_shapes) {
-      task.row.shapes = "dynamic";
-      if (fixed)
-        set_failure(task.row,
-                    unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
-                                "omit --dynamic-shapes"));
+    const bool generates = task.shape.output_tokens > 0;
+    const bool usual = engine.gets_exported_shapes(std::string(task.row.family));
+    if (settings_.dynamic_shapes && fixed)
+      set_failure(task.row, unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
+                                        "omit --dynamic-shapes"));
+    if (settings_.dynamic_shapes || (usual && !fixed && !settings_.static_shapes)) {
+      task.row.shapes = !usual ? "dynamic" : generates ? "open" : "exported";
       task.load.options.insert(task.load.options.end(), engine.open_extents.begin(), engine.open_extents.end());
       return;
     }
-    const bool generates = task.shape.output_tokens > 0;
     const zoo::KvCache kind = variant_ != nullptr ? (*variant_)->kv_cache : settings_.kv_cache;
     const bool growing = generates && kind != zoo::KvCache::kStatic;
     const bool compiles = fixed || !engine.open_extents.empty();

@@ -22,6 +22,7 @@ using testing::image_model;
 using ::testing::IsEmpty;
 using testing::missing_target;
 using testing::model_value;
+using ::testing::Pair;
 using testing::run_info;
 using testing::target_on;
 using testing::text_model;
@@ -233,6 +234,53 @@ TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
   const Task refused = plan(text_model(), {fixed}, settings).at(0);
   EXPECT_EQ(refused.row.status, CellStatus::kUnsupported);
   EXPECT_EQ(refused.row.message, "fixed accepts only models whose extents are all fixed");
+}
+
+TEST(Plan, AFileComputesInTheLeastExactTypeOfItsInputsAndOutputs) {
+  const auto arithmetic = [](DType input, std::vector<DType> outputs) {
+    PreparedModel model = image_model();
+    model.identity.weights = "given";
+    model.info->inputs[0].dtype = input;
+    model.info->outputs.clear();
+    for (const DType dtype : outputs) model.info->outputs.push_back(model_value("y", dtype, {1, 8}, {"", ""}));
+    model.signatures.clear();
+    model.signatures.emplace("", Signature{*model.info, false, std::nullopt});
+    return plan(model, {target_on("onnxruntime")}, {}).at(0).arithmetic;
+  };
+  EXPECT_EQ(arithmetic(DType::kFloat32, {DType::kFloat64, DType::kFloat32}), DType::kFloat32)
+      << "converted at the end: its limit is not that of float64";
+  EXPECT_EQ(arithmetic(DType::kFloat16, {DType::kFloat32}), DType::kFloat16);
+  EXPECT_EQ(arithmetic(DType::kInt64, {DType::kFloat64}), DType::kFloat64);
+  EXPECT_EQ(arithmetic(DType::kFloat32, {DType::kFloat8E5M2}), DType::kFloat32);
+  EXPECT_EQ(arithmetic(DType::kInt32, {DType::kInt32}), DType::kFloat32);
+}
+
+TEST(Plan, AnEngineGetsTheFormOfShapesThatItsUsersRunUnlessAnotherIsRequested) {
+  Target by_load = target_on("onnxruntime"), by_compilation = target_on("openvino");
+  by_load.found.entry.fixed_extents = "extents";
+  by_load.found.entry.default_shapes = {{"vision", "static"}, {std::string(kOtherFamilies), "exported"}};
+  by_compilation.found.entry.open_extents = {{"reshape", "false"}};
+  by_compilation.found.entry.default_shapes = {{"vision", "exported"}};
+  const auto shapes = [](const PreparedModel& model, const Target& target, const RunSettings& settings) {
+    return std::string(plan(model, {target}, settings).at(0).row.shapes);
+  };
+  RunSettings usual, dynamic, fixed;
+  dynamic.dynamic_shapes = fixed.static_shapes = true;
+  EXPECT_EQ(shapes(text_model(), by_load, usual), "exported");
+  EXPECT_EQ(shapes(text_model(), by_load, dynamic), "exported") << "the same cell";
+  EXPECT_EQ(shapes(text_model(), by_load, fixed), "static");
+  EXPECT_EQ(shapes(image_model(), by_load, usual), "static");
+  EXPECT_EQ(shapes(image_model(), by_load, dynamic), "dynamic");
+  EXPECT_EQ(shapes(decoder_model(), by_load, usual), "open") << "its cache grows in either form";
+  EXPECT_EQ(shapes(decoder_model(), by_load, dynamic), "open");
+  EXPECT_THAT(plan(text_model(), {by_load}, usual).at(0).load.shape_options, IsEmpty());
+  EXPECT_THAT(plan(text_model(), {by_load}, fixed).at(0).load.shape_options, ElementsAre(Pair("extents", "")));
+
+  EXPECT_EQ(shapes(text_model(), by_compilation, usual), "static");
+  EXPECT_EQ(shapes(text_model(), by_compilation, dynamic), "dynamic");
+  EXPECT_EQ(shapes(image_model(), by_compilation, usual), "exported");
+  EXPECT_EQ(shapes(image_model(), by_compilation, fixed), "static");
+  EXPECT_THAT(plan(image_model(), {by_compilation}, usual).at(0).load.options, Contains(Pair("reshape", "false")));
 }
 
 TEST(Plan, AnEngineWithALoweringGetsOnnxModelsInItsOwnLanguage) {

@@ -9,6 +9,7 @@
 
 #include "analyse/analyse.hpp"
 #include "analyse/pairs.hpp"
+#include "analyse/shape_form.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
@@ -115,7 +116,7 @@ bool has_means(const Record& row) { return row.ranked() && row.latency_mean_ms &
 bool plain(const Record& row) {
   const bool usual_precision = row.precision.empty() || row.precision == "float32" || row.precision == "as_is";
   const bool usual_spin = row.spin.empty() || row.spin == "runtime";
-  return row.engine_options.empty() && row.shapes != "dynamic" && row.streams.value_or(1) == 1 &&
+  return row.engine_options.empty() && unusual_shapes(row).empty() && row.streams.value_or(1) == 1 &&
          row.threads.value_or(0) == 0 && usual_spin && (row.kv_cache.empty() || row.kv_cache == "growing") &&
          usual_precision;
 }

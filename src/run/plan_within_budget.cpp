@@ -67,7 +67,8 @@ std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel>
     std::vector<std::vector<Task>> planned = plan_all(models, target, settings, run);
     double loads_s = 0;
     for (const std::vector<Task>& tasks : planned) loads_s += static_loads_s(tasks);
-    if (settings.budget && loads_s > kStaticLoadShare * std::chrono::duration<double>(*settings.budget).count()) {
+    if (settings.budget && !settings.static_shapes &&
+        loads_s > kStaticLoadShare * std::chrono::duration<double>(*settings.budget).count()) {
       RunSettings dynamic = settings;
       dynamic.dynamic_shapes = true;
       const std::vector<std::vector<Task>> without = plan_all(models, target, dynamic, run);

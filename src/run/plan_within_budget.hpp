@@ -18,8 +18,8 @@ inline constexpr double kStaticLoadShare = 0.25;
 /// The tasks of each model on all targets (plan_tasks()). A runtime that gets static shapes loads or compiles the model
 /// for each of them, in each launch. If all these loads of a target would take more than kStaticLoadShare of --budget,
 /// its tasks with static shapes have dynamic ones instead, as with --dynamic-shapes; their notes, and a line in
-/// `notes`, say so. Its other tasks stay as they are, targets that accept static shapes only keep them, and so does
-/// everything without a budget.
+/// `notes`, say so, except with --static-shapes. Its other tasks stay as they are, targets that accept static shapes
+/// only keep them, and so does everything without a budget.
 [[nodiscard]] std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel> models,
                                                                 const std::vector<Target>& targets,
                                                                 const RunSettings& settings, const RunInfo& run,

@@ -70,6 +70,24 @@ TEST(PlanWithinBudget, HasDynamicShapesIfTheLoadsTakeTooMuchOfItAndSaysSo) {
   EXPECT_THAT(planned.tasks[6].notes, IsEmpty());
 }
 
+TEST(PlanWithinBudget, KeepsStaticShapesThatWereRequested) {
+  Target fixes = testing::target_on("fixes");
+  fixes.found.entry.fixed_extents = "free_dimensions";
+  PreparedModel model = testing::text_model();
+  model.identity.parameter_count = 175'000'000;
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.budget = 2s;
+  std::vector<std::string> notes;
+  settings.static_shapes = true;
+  EXPECT_EQ(plan_within_budget(std::span(&model, 1), {fixes}, settings, testing::run_info(), notes)[0][0].row.shapes,
+            "static");
+  EXPECT_THAT(notes, IsEmpty());
+  settings.static_shapes = false;
+  EXPECT_EQ(plan_within_budget(std::span(&model, 1), {fixes}, settings, testing::run_info(), notes)[0][0].row.shapes,
+            "dynamic");
+}
+
 TEST(PlanWithinBudget, FindsTheDynamicTaskOfTheSameCell) {
   std::vector<Task> tasks = plan({}).tasks, dynamic = plan(40s).tasks;
   tasks.resize(3);

@@ -34,7 +34,7 @@ const inKey: ((cell: Cell) => string)[] = [
   (cell) => (cell.number('threads') ? counted(cell.number('threads')!, 'thread') : 'threads of the runtime'),
   (cell) => `spinning ${cell.text('spin') === '' || cell.text('spin') === 'runtime' ? 'as the runtime decides' : cell.text('spin')}`,
   (cell) => named('contract', cell.text('contract')),
-  (cell) => (cell.text('shapes') === 'dynamic' ? 'dynamic shapes' : 'known shapes'),
+  (cell) => (['dynamic', 'exported'].includes(cell.text('shapes')) ? `${cell.text('shapes')} shapes` : 'known shapes'),
   (cell) => (cell.text('engine_options') ? `options ${cell.text('engine_options')}` : 'no options'),
   (cell) => named('class', cell.text('model_class')),
   (cell) => named('weights', cell.text('weights_hash').startsWith('seeded') ? cell.text('weights_hash') : cell.text('weights_hash').slice(0, 8)),

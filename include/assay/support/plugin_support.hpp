@@ -88,7 +88,8 @@ inline void add_sample(assay_samples& samples, std::int64_t start_ns, std::int64
 [[nodiscard]] Status check_precision(const std::string& precision, const std::vector<ValueInfo>& inputs,
                                      const std::vector<ValueInfo>& outputs);
 
-/// The name of the model's own floating type, from its outputs, then its inputs; "float32" if neither has one.
+/// The name of the model's own floating type: the least exact one of its inputs and outputs, because a type may be
+/// converted to a more exact one at the end; "float32" if they have none.
 [[nodiscard]] std::string model_precision(const std::vector<ValueInfo>& inputs, const std::vector<ValueInfo>& outputs);
 
 /// The name of the processor as its vendor writes it, and the machine's memory.
