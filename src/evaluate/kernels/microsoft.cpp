@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/kernel.hpp"
+
+namespace assay::evaluate {
+
+Operators microsoft_operators() { return {}; }
+
+}  // namespace assay::evaluate
