@@ -34,6 +34,7 @@ struct EngineEntry {
   std::vector<std::pair<std::string, std::string>> companions;
   bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built
   bool needs_model = true;         ///< false: it does not compute models; options define its signature
+  bool exact = false;              ///< it computes in float64 whatever the types: to decide what is right, not to be fast
   bool static_shapes = false;      ///< it accepts only models whose extents are all fixed
   std::string cpu_device = "cpu";  ///< the device that computes on the processor
   /// The option that fixes open extents when a model is loaded: "batch=1;sequence=128". Empty: there is none.
