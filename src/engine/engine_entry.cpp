@@ -182,6 +182,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   reader.read("planned", planned);
   entry.built = !planned;
   reader.read("needs_model", entry.needs_model);
+  reader.read("exact", entry.exact);
   std::string shapes = "dynamic";
   reader.read_word("shapes", shapes, {"dynamic", "static"});
   entry.static_shapes = shapes == "static";

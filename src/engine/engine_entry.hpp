@@ -37,6 +37,7 @@ struct EngineEntry {
   std::vector<std::pair<std::string, std::string>> companions;
   bool built = true;           ///< there is a plug-in; rows of a planned engine are not_built
   bool needs_model = true;     ///< false: it does not compute models; options define its signature
+  bool exact = false;          ///< it computes in float64 whatever the types: to decide what is right, not to be fast
   bool static_shapes = false;  ///< it accepts only models whose extents are all fixed
   /// By family of models (family_words()), `kOtherFamilies` for the rest: "exported", it gets the extents that a model
   /// leaves open as they are; "static", fixed for each shape. What is absent is "static".

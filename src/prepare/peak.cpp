@@ -67,7 +67,7 @@ Result<MeasuredPeaks> measure_peaks(const EngineRegistry& registry, const std::f
   ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-peak-", folder));
   MeasuredPeaks measured;
   for (const EngineEntry& engine : registry.entries()) {
-    if (!engine.built || !engine.needs_model || !engine.reads("onnx")) continue;
+    if (!engine.built || engine.exact || !engine.needs_model || !engine.reads("onnx")) continue;
     const FoundEngine found = probe_engine(registry, engine.name);
     if (!found.available) {
       measured.left_out.push_back(found.why_not);

@@ -23,7 +23,7 @@ Result<MachineRate> rate_with(const Multiplier& multiplier) {
 std::vector<EngineLocation> rate_runtimes(const EngineRegistry& registry) {
   std::vector<EngineLocation> runtimes;
   for (const EngineEntry& engine : registry.entries()) {
-    if (!engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
+    if (engine.exact || !engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
     if (Result<EngineLocation> location = registry.locate(engine.name)) runtimes.push_back(std::move(*location));
   }
   return runtimes;

@@ -45,7 +45,14 @@ class Attempt {
   [[nodiscard]] Status check_forced(const ForceIds& force) {
     return checks_.expects_forced() ? checks_.check_forced(force) : Status();
   }
-  /// The end of the time that run() and check_forced() have together.
+  /// After run(): outputs that may be right although the reference computed others are judged again, once `ask` has set
+  /// Reference::opinions. Errors: those of OutputChecks::decide.
+  [[nodiscard]] Status decide(const std::function<void()>& ask) {
+    if (!checks_.is_disputed()) return {};
+    ask();
+    return checks_.decide();
+  }
+  /// The end of the time that run(), decide() and check_forced() have together.
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
 
   /// What the bundle gets beside the row.

@@ -20,6 +20,8 @@ namespace {
 
 /// If a run takes longer than this, checks that were made once are not made again with every set.
 constexpr double kSlowRunMs = 100;
+/// Outputs whose error is at most this many times its limit may be right: then the reference errs.
+constexpr double kMayBeDisputed = 100;
 
 // The sets that are compared: all, but a runtime's own cache that takes no padding is not given any.
 std::vector<std::size_t> sets_to_compare(const Task& task, std::size_t count) {
@@ -71,17 +73,58 @@ Result<OutputsOfSets> OutputChecks::compute(Worker& worker, const std::vector<st
 
 // An error is judged by the root mean square of the output over all sets, as the honest error was: of an output with
 // few elements, such as one number for an item, that of one set alone may be near 0.
-Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed) const {
+Result<Verdict> OutputChecks::judge_with(const Reference& reference, const OutputsOfSets& computed) const {
   std::vector<fs::path> expected;
   expected.reserve(computed.sets.size());
-  for (const std::size_t set : computed.sets) expected.push_back(reference_.outputs[set]);
+  for (const std::size_t set : computed.sets) expected.push_back(reference.outputs[set]);
   OutputsOfSets others;
-  for (const std::size_t set : sets_to_compare(task_, reference_.outputs.size())) {
+  for (const std::size_t set : sets_to_compare(task_, reference.outputs.size())) {
     if (std::ranges::find(computed.sets, set) != computed.sets.end()) continue;
     others.sets.push_back(set);
-    others.files.push_back(reference_.outputs[set]);
+    others.files.push_back(reference.outputs[set]);
   }
-  return judge_sets(task_, row_, reference_, expected, computed, others);
+  return judge_sets(task_, row_, reference, expected, computed, others);
+}
+
+bool OutputChecks::may_dispute(const Verdict& verdict) const {
+  return verdict.verification == Verification::kWrong && verdict.ratio && *verdict.ratio <= kMayBeDisputed &&
+         !task_.reference.quantised && task_.reference.given_outputs.empty() && reference_.name != "given";
+}
+
+Result<Verdict> OutputChecks::judged(const OutputsOfSets& computed) const {
+  ASSAY_TRY(Verdict verdict, judge_with(reference_, computed));
+  if (!reference_.opinions || !may_dispute(verdict)) return verdict;
+  return by_opinions(std::move(verdict), computed);
+}
+
+Result<Verdict> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& computed) const {
+  const std::string differs =
+      fmt::format("{:.3g} times the limit from {}", verdict.ratio.value_or(0), reference_.name);
+  std::string why_not_exact;
+  for (const Opinion& opinion : *reference_.opinions) {
+    if (opinion.outputs.empty()) {
+      if (opinion.exact) why_not_exact = fmt::format("{}: {}", opinion.name, opinion.why_none);
+      continue;
+    }
+    if (!opinion.exact && opinion.engine == row_.engine) continue;
+    Reference other = reference_;
+    other.name = opinion.name;
+    other.outputs = opinion.outputs;
+    if (opinion.exact) other.honest = opinion.honest;
+    ASSAY_TRY(Verdict decided, judge_with(other, computed));
+    if (opinion.exact) {
+      decided.message = with_note(decided.message, fmt::format("{} decided, because the outputs are {}", opinion.name, differs));
+      return decided;
+    }
+    if (decided.verification != Verification::kVerified) continue;
+    verdict.verification = Verification::kIllConditioned;
+    verdict.reason.reset();
+    verdict.message = fmt::format("disputed: {} and {} agree with each other, not with the reference: {}", row_.engine,
+                                  opinion.name, verdict.message);
+    return verdict;
+  }
+  if (!why_not_exact.empty()) verdict.message += "; float64 could not decide: " + why_not_exact;
+  return verdict;
 }
 
 // Each launch begins with another set.
@@ -142,7 +185,8 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   computed.sets.insert(computed.sets.end(), others.sets.begin(), others.sets.end());
   computed.files.insert(computed.files.end(), others.files.begin(), others.files.end());
   set_fingerprint(computed);
-  ASSAY_TRY(const Verdict verdict, judge_with_reference(computed));
+  ASSAY_TRY(const Verdict verdict, judged(computed));
+  disputed_ = !reference_.opinions && may_dispute(verdict);
   for (const OutputVerdict& output : verdict.outputs)
     log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
               error_text(output, reference_.honest));
@@ -159,8 +203,27 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   return {};
 }
 
+Status OutputChecks::decide() {
+  disputed_ = false;
+  ASSAY_TRY(const Verdict verdict, judged(compared_));
+  set_verdict(verdict);
+  compared_.worst = verdict.worst_set;
+  for (std::size_t stream = 0; is_right() && stream < again_.size(); ++stream) {
+    ASSAY_TRY(const Verdict later, judged(again_[stream]));
+    set_again(later, stream);
+  }
+  if (is_right() && !again_.empty()) row_.checked += "; again after sampling";
+  again_.clear();
+  return {};
+}
+
+bool OutputChecks::is_right() const {
+  return row_.verification == Verification::kVerified || row_.verification == Verification::kIllConditioned;
+}
+
 // All numbers of a row are of one output.
 void OutputChecks::set_verdict(const Verdict& verdict) {
+  row_.reference = verdict.reference;
   row_.verification = verdict.verification;
   limit_decides_ = verdict.limit_decides;
   row_.max_abs_error = verdict.max_abs_error;
@@ -192,26 +255,34 @@ bool OutputChecks::has_time(const Deadline& deadline) const {
 }
 
 Status OutputChecks::after(Worker& worker, const MeasureReply& measured, const Deadline& deadline) {
-  const bool right = row_.verification == Verification::kVerified || row_.verification == Verification::kIllConditioned;
-  if (!right || compared_.files.empty()) return {};
+  if ((!is_right() && !disputed_) || compared_.files.empty()) return {};
   if (has_time(deadline)) ASSAY_CHECK_OK(check_again(worker, deadline));
-  if (row_.verification == Verification::kWrong || !task_.generation) return {};
+  if (!is_right() || !task_.generation || row_.reference != reference_.name) return {};
   return check_timed_tokens(measured);
 }
 
 Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
   for (int stream = 0; stream < task_.shape.streams; ++stream) {
     const std::vector<std::size_t> sets = is_slow() ? std::vector{compared_.sets.front()} : compared_.sets;
-    ASSAY_TRY(const OutputsOfSets again, compute(worker, sets, stream, "again", deadline));
-    ASSAY_TRY(const Verdict verdict, judge_with_reference(again));
-    if (verdict.verification != Verification::kWrong) continue;
-    set_verdict(verdict);
-    const std::string stream_text = task_.shape.streams > 1 ? fmt::format(" of stream {}", stream + 1) : "";
-    set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
-    return {};
+    const std::string name = disputed_ ? fmt::format("again{}_", stream) : "again";
+    ASSAY_TRY(OutputsOfSets again, compute(worker, sets, stream, name, deadline));
+    if (disputed_) {
+      again_.push_back(std::move(again));
+      continue;
+    }
+    ASSAY_TRY(const Verdict verdict, judged(again));
+    set_again(verdict, static_cast<std::size_t>(stream));
+    if (!is_right()) return {};
   }
-  row_.checked += "; again after sampling";
+  if (!disputed_) row_.checked += "; again after sampling";
   return {};
+}
+
+void OutputChecks::set_again(const Verdict& verdict, std::size_t stream) {
+  if (verdict.verification != Verification::kWrong) return;
+  set_verdict(verdict);
+  const std::string stream_text = task_.shape.streams > 1 ? fmt::format(" of stream {}", stream + 1) : "";
+  set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
 }
 
 void OutputChecks::set_ids_checked() {

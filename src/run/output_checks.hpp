@@ -53,7 +53,14 @@ class OutputChecks {
   /// those of the worker and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
-  /// After sampling, if the outputs were right before: the same sets once more in every stream (one of them if a run
+  /// Whether the outputs differ from the reference's by so little that the reference may be the one that errs, and
+  /// nobody was asked yet: then Reference::opinions are needed, and decide(). Never of quantised models, and of outputs
+  /// that came with the model, which say what it should compute.
+  [[nodiscard]] bool is_disputed() const { return disputed_; }
+  /// Judges again, by the reference's opinions, what before() and after() compared. Errors: those of judge().
+  [[nodiscard]] Status decide();
+
+  /// After sampling, if the outputs were right before or are disputed: the same sets once more in every stream (one of them if a run
   /// takes long, and for a model that generates; none if the cell's time ends), and the token ids of the timed
   /// generations, until they leave those of the reference. A difference is `wrong`.
   /// `measured` is the reply to a request that named tokens_file().
@@ -73,13 +80,19 @@ class OutputChecks {
  private:
   [[nodiscard]] Result<OutputsOfSets> compute(Worker& worker, const std::vector<std::size_t>& sets, int stream,
                                               const std::string& name, const Deadline& deadline);
-  [[nodiscard]] Result<Verdict> judge_with_reference(const OutputsOfSets& computed) const;
+  /// Compared with the reference and, if that is disputed, with the opinions about it.
+  [[nodiscard]] Result<Verdict> judged(const OutputsOfSets& computed) const;
+  [[nodiscard]] Result<Verdict> judge_with(const Reference& reference, const OutputsOfSets& computed) const;
+  [[nodiscard]] Result<Verdict> by_opinions(Verdict verdict, const OutputsOfSets& computed) const;
+  [[nodiscard]] bool may_dispute(const Verdict& verdict) const;
   [[nodiscard]] Status check_again(Worker& worker, const Deadline& deadline);
   [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
   [[nodiscard]] std::size_t first_set() const;
   void set_fingerprint(const OutputsOfSets& computed);
   void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
+  void set_again(const Verdict& verdict, std::size_t stream);
+  [[nodiscard]] bool is_right() const;
   void set_checked();
   void set_ids_checked();
   [[nodiscard]] bool is_slow() const;
@@ -92,6 +105,8 @@ class OutputChecks {
   std::filesystem::path scratch_;
   Json fingerprint_;
   OutputsOfSets compared_;
+  bool disputed_ = false;
+  std::vector<OutputsOfSets> again_;  ///< after sampling, by stream; of outputs that are disputed
   std::optional<TimedIdsCheck> ids_;
   std::int64_t generations_ = 0;
   bool limit_decides_ = true;  ///< Verdict::limit_decides of the row's verdict

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "run/compared_testing.hpp"
 #include "run/local_workers.hpp"
 #include "run/reference_set.hpp"
 #include "run/resumed.hpp"
@@ -23,33 +24,17 @@
 namespace assay {
 namespace {
 using ::testing::AllOf;
-using testing::complete_tasks;
+using testing::Checks;
+using testing::ComparedLaunches;
+using testing::kEncoder;
+using testing::kGenerates;
+using testing::numbers;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::quick_settings;
 using testing::run_tasks;
 using testing::services_in;
-using testing::zoo_model;
 namespace fs = std::filesystem;
-
-/// Cells of the null engine with the faults that its options plant; its reference has none.
-class Checks : public ::testing::Test {
- protected:
-  [[nodiscard]] std::vector<Task> tasks_of(const std::string& name) {
-    return complete_tasks(zoo_model(name, settings_, registry_, folder_.path()), settings_, registry_, folder_.path());
-  }
-  [[nodiscard]] Record row_of(const std::string& name) {
-    return run_tasks(tasks_of(name), services_in(folder_.path(), registry_)).at(0);
-  }
-
-  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
-  EngineRegistry registry_{testing::build_places()};
-  RunSettings settings_ = quick_settings();
-};
-
-constexpr const char* kEncoder = "prajjwal1/bert-tiny";
-constexpr const char* kGenerates = "google/t5-efficient-tiny";
 
 TEST_F(Checks, SayWhatWasCompared) {
   EXPECT_EQ(row_of(kEncoder).checked, "4 sets, 1 padded; again after sampling");
@@ -136,67 +121,6 @@ TEST_F(Checks, FindInALaterLaunchASetThatHasBecomeStale) {
   EXPECT_THAT(launches[2].row.message, HasSubstr(" of input set 2 is "));
 }
 
-/// A worker with one output, whose numbers are given for each set.
-class Answers final : public Worker {
- public:
-  using Output = std::function<Tensor(std::size_t set)>;
-  Answers(std::string name, Output output, double run_ms = 200)
-      : name_(std::move(name)), output_(std::move(output)), run_ms_(run_ms) {}
-  [[nodiscard]] bool alive() override { return true; }
-  [[nodiscard]] int pid() const override { return 0; }
-  [[nodiscard]] Result<LoadReply> load(const LoadRequest&, std::chrono::nanoseconds) override { return LoadReply(); }
-  [[nodiscard]] Result<BindReply> bind(const BindRequest&, std::chrono::nanoseconds) override { return BindReply(); }
-  [[nodiscard]] Result<InferReply> infer(const InferRequest& request, std::chrono::nanoseconds) override {
-    const Tensor tensor = output_(request.set);
-    const NamedView named{name_, tensor.view()};
-    ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
-    return InferReply{.run_ms = run_ms_};
-  }
-  [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest&, std::chrono::nanoseconds) override {
-    return MeasureReply();
-  }
-
- private:
-  std::string name_;
-  Output output_;
-  double run_ms_;
-};
-
-/// Launches whose outputs are compared with four sets of a reference.
-class ComparedLaunches : public Checks {
- protected:
-  using Output = Answers::Output;
-  void trust(const std::string& name, const Output& right) {
-    name_ = name;
-    right_ = right;
-    Answers trusted(name, right);
-    for (std::size_t set = 0; set < 4; ++set) {
-      reference_.outputs.push_back(folder_.path() / fmt::format("reference{}.safetensors", set));
-      ASSERT_TRUE(trusted.infer({set, reference_.outputs.back()}, {}));
-    }
-  }
-  struct Compared {
-    Record row;
-    OutputsOfSets outputs;
-    Json fingerprint;
-  };
-  [[nodiscard]] Compared compared(int number, Answers worker) {
-    local_.launches.assign(static_cast<std::size_t>(number - 1), {});
-    for (Launch& earlier : local_.launches) earlier.row.checked = "4 sets";
-    Record row = local_.task.row;
-    row.launch_number = number;
-    OutputChecks checks(local_, row, reference_, folder_.path());
-    const Status done = checks.before(worker, Deadline(std::chrono::minutes(1)));
-    EXPECT_TRUE(done) << to_string(done.error());
-    return {row, checks.compared(), checks.fingerprint()};
-  }
-
-  std::string name_;
-  Output right_;
-  Reference reference_{.name = "onnxruntime-noopt"};
-  LocalTask local_{tasks_of(kEncoder).at(0)};
-};
-
 /// The first launch compares four sets, the second one set 1 alone.
 class LaunchesOfASlowCell : public ComparedLaunches {
  protected:
@@ -220,12 +144,6 @@ class LaunchesOfASlowCell : public ComparedLaunches {
     reference_.honest = HonestErrors{.method = method, .runs = 2, .outputs = {honest}};
   }
 };
-
-Tensor numbers(std::size_t set) {
-  Tensor tensor = Tensor::create(DType::kFloat32, {4, 16}).value();
-  for (std::size_t i = 0; i < 64; ++i) tensor.as<float>()[i] = (i + set) % 2 == 0 ? 1.F : -1.F;
-  return tensor;
-}
 
 TEST_F(LaunchesOfASlowCell, HaveEqualVerdictsAndNumbersForEqualErrors) {
   trust("y", numbers);
@@ -409,6 +327,7 @@ class Witnessing : public Checks {
                            const std::vector<std::size_t>& sets = {0, 1}, std::optional<std::size_t> worst = {}) {
     local_.task.row.engine = engine;
     Record row = local_.task.row;
+    row.reference = reference_.name;
     row.verification = verification;
     row.message = "output 'y' is wrong";
     OutputsOfSets made = outputs(engine, value, sets);

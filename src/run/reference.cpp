@@ -93,6 +93,19 @@ HonestMethod honest_method(const Task& task, DType precision) {
   return {.kind = kind, .precision = precision};
 }
 
+// The honest errors once the exact outputs are known; those of the reference if they cannot be compared.
+std::optional<HonestErrors> honest_beside(const Task& task, const Reference& reference, const Opinion& exact) {
+  std::vector<std::size_t> sets(exact.outputs.size());
+  std::iota(sets.begin(), sets.end(), 0);
+  const auto measured = [&]() -> Result<HonestErrors> {
+    ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, sets));
+    return measure_honest("reference", exact.outputs, {reference.outputs}, masks.views);
+  }();
+  if (measured) return with_reference_error(reference.honest, *measured);
+  log_debug("{}: the error of the reference is not known: {}", task.row.model, measured.error().message);
+  return reference.honest;
+}
+
 }  // namespace
 
 /// Shared by the references of one model: its worker, loaded once for all shapes.
@@ -122,6 +135,7 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
   LoadRequest load;
   load.model = artefact.model;
   load.step_model = artefact.step_model;
+  if (engine.needs_model) load.device_id = engine.cpu_device;
   load.options = engine.needs_model ? engine.reference.options : task.reference.signature;
   if (!engine.needs_model) load.step_options = task.reference.step_signature;
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
@@ -130,7 +144,8 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
 
 Status ReferenceMaker::load(const EngineEntry& engine, const Task& task, DType precision, Until until) {
   const ArtefactSpec spec = engine.needs_model ? rounded(task.reference.artefact, precision) : task.reference.artefact;
-  std::string key = fmt::format("{} {} {}", engine.name, to_string(precision), json_text(to_json(spec)));
+  std::string key = fmt::format("{} {} {} {}", engine.name, Json(engine.reference.options).dump(), to_string(precision),
+                                json_text(to_json(spec)));
   if (loaded_ && loaded_->key == key && loaded_->worker->alive()) return {};
   loaded_.reset();
   Loaded loaded{.key = std::move(key), .spec = spec};
@@ -189,7 +204,7 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
     InferRequest request{set, folder / outputs_file(set)};
-    if (is_generated(task, set)) request.largest = folder / largest_file(set);
+    if (is_generated(task, set) && !engine.exact) request.largest = folder / largest_file(set);
     const Result<InferReply> ran = loaded_->worker->infer(request, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
@@ -306,6 +321,38 @@ Reference ReferenceMaker::make_given(const Task& task) {
   return reference;
 }
 
+Result<fs::path> ReferenceMaker::outputs_of(const EngineEntry& engine, const std::string& version, const Task& task,
+                                            std::chrono::nanoseconds limit, Reference& reference) {
+  const DType precision = arithmetic_of(task);
+  const std::string key = sha256_hex(fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
+      task.row.input_hash, engine.name, version, to_string(precision),
+      task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
+  const fs::path folder = cache_ / key.substr(0, 32);
+  const std::size_t sets = set_count(task.inputs, task.input_sets);
+  if (keep_only_whole_reference(folder, sets)) {
+    log_debug("{}: the outputs of {} are in the cache: {}", task.row.model, engine.reference_name(), folder.string());
+    return folder;
+  }
+  log_debug("{}: the outputs of {} are not in the cache: {}", task.row.model, engine.reference_name(), folder.string());
+  // The candidate uses the model's files, too: the time to make them does not count for the reference.
+  const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
+  const auto began = std::chrono::steady_clock::now();
+  const Status made = [&]() -> Status {
+    if (!model) return tl::unexpected<Error>(model.error());
+    ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
+    ASSAY_CHECK_OK(run(engine, task, precision, began + limit, building.path(), reference));
+    ASSAY_CHECK_OK(complete_reference(building.path(), sets));
+    // Another process may have made the same outputs meanwhile: then those stay.
+    std::move(building).keep_as(folder);
+    return {};
+  }();
+  reference.spent = std::chrono::steady_clock::now() - began;
+  ASSAY_CHECK_OK(made);
+  if (!is_complete_reference(folder)) return fail(ErrorCode::kInternal, "its outputs could not be kept");
+  return folder;
+}
+
 Reference ReferenceMaker::make(const Task& task) {
   if (!task.reference.given_outputs.empty()) return make_given(task);
   Reference reference;
@@ -320,47 +367,63 @@ Reference ReferenceMaker::make(const Task& task) {
     reference.why_none = fmt::format("the reference needs {}: {}", engine.name, location.error().message);
     return reference;
   }
-  const DType precision = arithmetic_of(task);
-  const std::string key = sha256_hex(fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
-      task.row.input_hash, engine.name, location->version, to_string(precision),
-      task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
-  const fs::path folder = cache_ / key.substr(0, 32);
-  const std::size_t sets = set_count(task.inputs, task.input_sets);
-  const bool found = keep_only_whole_reference(folder, sets);
-  auto began = std::chrono::steady_clock::now();
-  if (found) {
-    log_debug("{}: the reference is in the cache: {}", task.row.model, folder.string());
-  } else {
-    log_debug("{}: the reference is not in the cache: {}", task.row.model, folder.string());
-    // The candidate uses the model's files, too: the time to make them does not count for the reference.
-    const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
-    began = std::chrono::steady_clock::now();
-    const Status made = [&]() -> Status {
-      if (!model) return tl::unexpected<Error>(model.error());
-      ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
-      ASSAY_CHECK_OK(run(engine, task, precision, began + task.timeout, building.path(), reference));
-      ASSAY_CHECK_OK(complete_reference(building.path(), sets));
-      // Another process may have made the same reference meanwhile: then that one stays.
-      std::move(building).keep_as(folder);
-      return {};
-    }();
-    reference.spent = std::chrono::steady_clock::now() - began;
-    if (!made || !is_complete_reference(folder)) {
-      reference.why_none =
-          made ? "the reference could not be kept" : "the reference could not be made: " + made.error().message;
-      return reference;
-    }
+  const Result<fs::path> folder = outputs_of(engine, location->version, task, task.timeout, reference);
+  if (!folder) {
+    reference.why_none = "the reference could not be made: " + folder.error().message;
+    return reference;
   }
+  const std::size_t sets = set_count(task.inputs, task.input_sets);
   reference.name = own ? "given" : engine.reference_name();
   for (std::size_t set = 0; set < sets; ++set) {
-    reference.outputs.push_back(folder / outputs_file(set));
+    reference.outputs.push_back(*folder / outputs_file(set));
     if (!task.generation) continue;
     const bool generated = is_generated(task, set);
-    reference.largest.push_back(generated ? folder / largest_file(set) : fs::path());
+    reference.largest.push_back(generated ? *folder / largest_file(set) : fs::path());
   }
-  if (!own) add_honest(engine, location->version, task, precision, began + task.timeout, reference);
+  const Until until = std::chrono::steady_clock::now() + task.timeout - reference.spent;
+  if (!own) add_honest(engine, location->version, task, arithmetic_of(task), until, reference);
   return reference;
+}
+
+Opinion ReferenceMaker::ask_engine(const EngineEntry& engine, const Task& task, std::chrono::nanoseconds limit) {
+  Opinion opinion{.name = engine.reference_name(), .engine = engine.name, .exact = engine.exact};
+  const Result<EngineLocation> location = registry_.locate(engine.name);
+  if (!location) {
+    opinion.why_none = location.error().message;
+    return opinion;
+  }
+  Reference made;
+  const Result<fs::path> folder = outputs_of(engine, location->version, task, limit, made);
+  if (!folder) {
+    opinion.why_none = folder.error().message;
+    log_debug("{}: {} has no opinion: {}", task.row.model, opinion.name, opinion.why_none);
+    return opinion;
+  }
+  for (std::size_t set = 0; set < set_count(task.inputs, task.input_sets); ++set)
+    opinion.outputs.push_back(*folder / outputs_file(set));
+  return opinion;
+}
+
+void ReferenceMaker::ask(const Task& task, Reference& reference, std::chrono::nanoseconds limit) {
+  const Until until = std::chrono::steady_clock::now() + limit;
+  std::vector<Opinion> opinions;
+  for (const bool exact : {true, false}) {
+    for (const EngineEntry& entry : registry_.entries()) {
+      if (entry.exact != exact || !entry.built || !entry.needs_model || !entry.serves("cpu") || !entry.reads("onnx") ||
+          entry.static_shapes || cancelled_())
+        continue;
+      // As users run it: the reference engine itself with its optimisations.
+      EngineEntry asked = entry;
+      if (!exact) asked.reference = {};
+      opinions.push_back(ask_engine(asked, task, left(until)));
+      if (exact && !opinions.back().outputs.empty()) {
+        opinions.back().honest = honest_beside(task, reference, opinions.back());
+        reference.opinions = std::move(opinions);
+        return;
+      }
+    }
+  }
+  reference.opinions = std::move(opinions);
 }
 
 }  // namespace assay

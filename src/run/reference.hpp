@@ -18,6 +18,17 @@
 
 namespace assay {
 
+/// What another engine computed, to decide between a cell and its reference (docs/statistics.md, "Disputes").
+struct Opinion {
+  std::string name;    ///< "evaluator-float64", or the engine's
+  std::string engine;  ///< that computed it
+  bool exact = false;  ///< in float64, by kernels of its own: its verdict counts
+  std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell; empty: it could not
+  std::string why_none{};                        ///< why it could not
+  /// If it is exact: the honest error, that of the reference itself included (with_reference_error()).
+  std::optional<HonestErrors> honest{};
+};
+
 /// The outputs that a model should compute for given inputs, as files.
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
@@ -31,6 +42,8 @@ struct Reference {
   std::optional<Error> invalid_file{};   ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX
   double run_ms = 0;                     ///< time of one run; 0: the reference was not made now but found
   std::chrono::nanoseconds spent{};      ///< time to make it, which counts as the cell's time
+  /// Of the engines that were asked, in this order; nullopt: a cell has not disputed the reference yet.
+  std::optional<std::vector<Opinion>> opinions{};
 };
 
 /// Makes references in a worker of their own: the reference engine on the CPU, with the options of its entry. An engine
@@ -55,6 +68,10 @@ class ReferenceMaker {
   /// artefacts and of the worker; timeout after `limit`.
   [[nodiscard]] Status force(const Task& task, std::size_t set, const TensorView& ids,
                              const std::filesystem::path& largest, std::chrono::nanoseconds limit);
+  /// Asks other engines on the CPU for the outputs of a task whose reference was made, and sets `opinions`: the one that
+  /// computes exactly, or, if it cannot, every other that reads the model. Never fails: an engine that cannot answer
+  /// says why. It may take `limit`, all engines together.
+  void ask(const Task& task, Reference& reference, std::chrono::nanoseconds limit);
   void release();
   /// The limit of each worker that starts after this call.
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }
@@ -76,6 +93,12 @@ class ReferenceMaker {
   [[nodiscard]] Status run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const std::filesystem::path& folder, Reference& reference);
   [[nodiscard]] Reference make_given(const Task& task);
+  /// The folder with the outputs of an engine for all input sets, found in the cache or computed now. Sets `run_ms`,
+  /// `spent`, `invalid_file` of `reference`. Errors: those of artefacts and of the worker; internal: not kept.
+  [[nodiscard]] Result<std::filesystem::path> outputs_of(const EngineEntry& engine, const std::string& version,
+                                                         const Task& task, std::chrono::nanoseconds limit,
+                                                         Reference& reference);
+  [[nodiscard]] Opinion ask_engine(const EngineEntry& engine, const Task& task, std::chrono::nanoseconds limit);
   /// The engine that computes the task's reference.
   [[nodiscard]] const EngineEntry& engine_of(const Task& task) const;
   /// The task's inputs for one set, as loaded_ expects them.

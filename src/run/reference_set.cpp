@@ -65,6 +65,15 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   maker_.release();
 }
 
+void ReferenceSet::ask(const LocalTask& local, const Deadline& deadline) {
+  const WorkTimer::Scope work(services_.timer, Work::kReferences);
+  workers_.clear();
+  const Record& row = local.task.row;
+  services_.doing(fmt::format("{}, {}: disputed, computing in float64", row.model, shape_key(row)));
+  maker_.ask(local.task, of(local), deadline.left());
+  maker_.release();
+}
+
 Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& local,
                                                                std::span<const TimedIds> generations,
                                                                const Deadline& deadline) {

@@ -36,6 +36,10 @@ class ReferenceSet {
   /// The task's reference; one with the name "none" if there is none.
   [[nodiscard]] Reference& of(const LocalTask& local) { return made_[local.reference_key(*services_.registry)]; }
 
+  /// Asks other engines what the task should compute (ReferenceMaker::ask), once for each reference. Warm workers end
+  /// first.
+  void ask(const LocalTask& local, const Deadline& deadline);
+
   /// Forces token ids of the task's timed generations through its reference, once for equal ids. Warm workers end
   /// first. Errors: those of ReferenceMaker::force, all generations together until the deadline.
   [[nodiscard]] Result<std::vector<std::filesystem::path>> force(const LocalTask& local,

@@ -30,12 +30,20 @@ std::string listed(const std::set<std::string>& words) { return join({words.begi
 
 }  // namespace
 
+// The engine that computed what the row was judged by.
+const EngineEntry* Witnesses::reference_engine_of(const Reference& reference, const Record& row) const {
+  if (reference.opinions)
+    for (const Opinion& opinion : *reference.opinions)
+      if (opinion.exact && opinion.name == row.reference) return registry_.entry(opinion.engine);
+  return registry_.entry(kReferenceEngine);
+}
+
 void Witnesses::set_kernels(const LocalTask& local, const Reference& reference, Record& row) const {
   const EngineEntry* candidate = registry_.entry(local.task.engine);
   if (candidate == nullptr || !candidate->needs_model) return;
   const std::vector<std::string>& kernels = candidate->kernels;
   row.kernels = kernels.empty() ? "unknown" : join(kernels, ", ");
-  const EngineEntry* other = registry_.entry(kReferenceEngine);
+  const EngineEntry* other = reference_engine_of(reference, row);
   if (reference.name == "none" || reference.name == "given" || other == nullptr) return;
   std::set<std::string> shared;
   for (const std::string& name : kernels)
@@ -113,10 +121,12 @@ void Witnesses::add(const LocalTask& local, const Reference& reference, const Ou
     others.insert(engine);
     if (agrees(local, reference, outputs, row, kept)) agreeing.insert(engine);
   }
-  if (!verified && !agreeing.empty() && agreeing == others)
+  const EngineEntry* reference_engine = reference_engine_of(reference, row);
+  // Float64 knows better than two runtimes that err alike.
+  const bool exact = reference_engine != nullptr && reference_engine->exact;
+  if (!verified && !exact && !agreeing.empty() && agreeing == others)
     row.message += fmt::format("; {} computed the same as this cell, which points at the reference", listed(agreeing));
-  const EngineEntry* reference_engine = registry_.entry(kReferenceEngine);
-  if (verified && reference_engine != nullptr && reference.name == reference_engine->reference_name() &&
+  if (verified && reference_engine != nullptr && row.reference == reference_engine->reference_name() &&
       reference_engine->name != row.engine)
     agreeing.insert(reference_engine->name);
   if (verified && local.task.artefact.zoo && zoo::passed_golden(row.architecture, row.model_class))

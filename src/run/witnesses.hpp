@@ -37,6 +37,7 @@ class Witnesses {
   void clear();
 
  private:
+  [[nodiscard]] const EngineEntry* reference_engine_of(const Reference& reference, const Record& row) const;
   void set_kernels(const LocalTask& local, const Reference& reference, Record& row) const;
   [[nodiscard]] bool agrees(const LocalTask& local, const Reference& reference, const OutputsOfSets& outputs,
                             const Record& row, const OutputsOfSets& other) const;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,14 @@ struct HonestErrors {
 [[nodiscard]] Json to_json(const HonestErrors& errors);
 /// Errors: invalid_argument.
 [[nodiscard]] Result<HonestErrors> honest_from_json(const Json& json);
+
+/// The honest errors of a model whose exact outputs are known. The reference is honest float32 arithmetic, too: its own
+/// distance from the exact outputs, `reference`, is the error that it makes by its order of summation, which perturbed
+/// runs do not show, because they add in the same order. It counts up to kMostReferenceError times the error of
+/// perturbed runs (of the least that is assumed, if that is smaller): what is further away errs by more than honest
+/// arithmetic does. `perturbed`: nullopt: they are not known.
+[[nodiscard]] HonestErrors with_reference_error(const std::optional<HonestErrors>& perturbed, HonestErrors reference);
+inline constexpr double kMostReferenceError = 10.0;
 
 /// Compares runs of honest arithmetic, [run][set], with the reference's outputs, [set]. `inputs`: as in VerifyOptions.
 /// Outputs that a run lacks are left out. Errors: those of SafetensorsFile::open.

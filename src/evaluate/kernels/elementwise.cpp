@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/kernels/elementwise.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace assay::evaluate {
+namespace {
+
+/// The element type as its arithmetic needs to know it.
+struct Kind {
+  DType dtype;
+  [[nodiscard]] bool is_unsigned_64() const { return dtype == DType::kUInt64; }
+};
+
+std::uint64_t bits_of(std::int64_t x) { return static_cast<std::uint64_t>(x); }
+std::int64_t as_signed(std::uint64_t x) { return static_cast<std::int64_t>(x); }
+
+// Arithmetic of integers, on the low 64 bits. What is divided by 0 is 0: runtimes differ, and no model depends on it.
+std::int64_t add(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) + bits_of(b)); }
+std::int64_t subtract(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) - bits_of(b)); }
+std::int64_t multiply(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) * bits_of(b)); }
+std::int64_t divide(Kind kind, std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (kind.is_unsigned_64()) return as_signed(bits_of(a) / bits_of(b));
+  return b == -1 ? as_signed(0 - bits_of(a)) : a / b;
+}
+bool less(Kind kind, std::int64_t a, std::int64_t b) { return kind.is_unsigned_64() ? bits_of(a) < bits_of(b) : a < b; }
+std::int64_t least(Kind kind, std::int64_t a, std::int64_t b) { return less(kind, b, a) ? b : a; }
+std::int64_t largest(Kind kind, std::int64_t a, std::int64_t b) { return less(kind, a, b) ? b : a; }
+
+double add(Kind, double a, double b) { return a + b; }
+double subtract(Kind, double a, double b) { return a - b; }
+double multiply(Kind, double a, double b) { return a * b; }
+double divide(Kind, double a, double b) { return a / b; }
+bool less(Kind, double a, double b) { return a < b; }
+// NaN wins, as in NumPy.
+double least(Kind, double a, double b) { return std::isnan(a) || a < b ? a : std::isnan(b) ? b : std::min(a, b); }
+double largest(Kind, double a, double b) { return std::isnan(a) || a > b ? a : std::isnan(b) ? b : std::max(a, b); }
+
+// One of the functions above, as a type.
+#define ASSAY_BINARY(Name, function)                                          \
+  struct Name {                                                               \
+    template <class T>                                                        \
+    auto operator()(Kind kind, T a, T b) const { return function(kind, a, b); } \
+  }
+ASSAY_BINARY(Add, add);
+ASSAY_BINARY(Subtract, subtract);
+ASSAY_BINARY(Multiply, multiply);
+ASSAY_BINARY(Divide, divide);
+ASSAY_BINARY(Less, less);
+ASSAY_BINARY(Least, least);
+ASSAY_BINARY(Largest, largest);
+#undef ASSAY_BINARY
+struct Greater {
+  template <class T>
+  bool operator()(Kind kind, T a, T b) const { return less(kind, b, a); }
+};
+struct LessOrEqual {
+  template <class T>
+  bool operator()(Kind kind, T a, T b) const { return a == b || less(kind, a, b); }
+};
+struct GreaterOrEqual {
+  template <class T>
+  bool operator()(Kind kind, T a, T b) const { return a == b || less(kind, b, a); }
+};
+struct Equal {
+  template <class T>
+  bool operator()(Kind, T a, T b) const { return a == b; }
+};
+
+Result<Shape> common_shape(const Call& call, const Value& a, const Value& b) {
+  const std::optional<Shape> shape = broadcast(a.shape(), b.shape());
+  if (!shape) return call.invalid("the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) + " do not fit together");
+  return *shape;
+}
+
+// Before operator set 7 the second operand was aligned at `axis` of the first, if `broadcast` was set.
+Value aligned(const Call& call, const Value& a, const Value& b) {
+  const std::int64_t axis = call.integer("axis", -1);
+  if (call.opset() >= 7 || call.integer("broadcast", 0) == 0 || axis < 0) return b;
+  Shape shape = b.shape();
+  while (static_cast<std::int64_t>(shape.size()) + axis < a.rank()) shape.push_back(1);
+  return b.with_shape(std::move(shape));
+}
+
+// `To`: void: the operands' own type.
+template <class F>
+Result<Value> arithmetic(const Call& call, const Value& a, const Value& b) {
+  if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
+  ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  const Kind kind{a.dtype()};
+  if (a.is_real())
+    return Value(a.dtype(), to,
+                 combined<double>(a.reals(), a.shape(), b.reals(), b.shape(), to, [&](double x, double y) { return F{}(kind, x, y); }));
+  return Value(a.dtype(), to,
+               combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) {
+                 return wrapped_to(kind.dtype, F{}(kind, x, y));
+               }));
+}
+
+template <class F>
+Outputs binary(const Call& call) {
+  const Value b = aligned(call, call.operand(0), call.operand(1));
+  ASSAY_TRY(Value result, arithmetic<F>(call, call.operand(0), b));
+  return Values{std::move(result)};
+}
+
+template <class F>
+Outputs variadic(const Call& call) {
+  Value result = call.operand(0);
+  for (std::size_t i = 1; i < call.operand_count(); ++i) {
+    ASSAY_TRY(result, arithmetic<F>(call, result, call.operand(i)));
+  }
+  return Values{std::move(result)};
+}
+
+Outputs mean(const Call& call) {
+  ASSAY_TRY(Values sum, variadic<Add>(call));
+  Reals all(sum[0].reals().begin(), sum[0].reals().end());
+  for (double& x : all) x /= static_cast<double>(call.operand_count());
+  return Values{Value(sum[0].dtype(), sum[0].shape(), std::move(all))};
+}
+
+template <class F>
+Outputs compared(const Call& call) {
+  const Value& a = call.operand(0);
+  const Value b = aligned(call, a, call.operand(1));
+  if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
+  ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  const Kind kind{a.dtype()};
+  Integers result =
+      a.is_real() ? combined<std::int64_t>(a.reals(), a.shape(), b.reals(), b.shape(), to, [&](double x, double y) { return F{}(kind, x, y) ? 1 : 0; })
+                  : combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) { return F{}(kind, x, y) ? 1 : 0; });
+  return Values{Value(DType::kBool, to, std::move(result))};
+}
+
+template <class F>
+Outputs of_integers(const Call& call) {
+  const Value& a = call.operand(0);
+  const Value b = aligned(call, a, call.operand(1));
+  if (a.is_real() || b.is_real()) return call.invalid("its operands are not integers");
+  ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  const DType dtype = a.dtype();
+  return Values{Value(dtype, to, combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) {
+                        return wrapped_to(dtype, F{}(x, y));
+                      }))};
+}
+struct And {
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a & b; }
+};
+struct Or {
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a | b; }
+};
+struct Xor {
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a ^ b; }
+};
+struct ShiftLeft {
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return b > 63 ? 0 : as_signed(bits_of(a) << bits_of(b)); }
+};
+struct ShiftRight {  // of unsigned types only
+  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return b > 63 ? 0 : as_signed(bits_of(a) >> bits_of(b)); }
+};
+Outputs bit_shift(const Call& call) {
+  return call.text("direction", "") == "LEFT" ? of_integers<ShiftLeft>(call) : of_integers<ShiftRight>(call);
+}
+
+Outputs power(const Call& call) {
+  const Value &a = call.operand(0), &b = call.operand(1);
+  ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  const auto convert = [](const Value& value) {
+    Reals all(value.count());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = value.number(i);
+    return all;
+  };
+  const Reals x = convert(a), y = convert(b);
+  Reals result = combined<double>(x, a.shape(), y, b.shape(), to, [](double base, double exponent) { return std::pow(base, exponent); });
+  if (a.is_real()) return Values{Value(a.dtype(), to, std::move(result))};
+  Integers whole(result.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = wrapped_to(a.dtype(), static_cast<std::int64_t>(result[i]));
+  return Values{Value(a.dtype(), to, std::move(whole))};
+}
+
+struct PythonMod {
+  std::int64_t operator()(Kind kind, std::int64_t a, std::int64_t b) const {
+    if (b == 0 || b == -1) return 0;
+    if (kind.is_unsigned_64()) return as_signed(bits_of(a) % bits_of(b));
+    const std::int64_t rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  double operator()(Kind, double a, double b) const {
+    const double rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+};
+struct CMod {
+  std::int64_t operator()(Kind kind, std::int64_t a, std::int64_t b) const {
+    if (b == 0 || b == -1) return 0;
+    return kind.is_unsigned_64() ? as_signed(bits_of(a) % bits_of(b)) : a % b;
+  }
+  double operator()(Kind, double a, double b) const { return std::fmod(a, b); }
+};
+Outputs modulo(const Call& call) { return call.integer("fmod", 0) != 0 ? binary<CMod>(call) : binary<PythonMod>(call); }
+
+Outputs invert(const Call& call) {
+  ASSAY_TRY(const auto x, call.integers(0));
+  const DType dtype = call.dtype(0);
+  Integers y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = dtype == DType::kBool ? 1 - x[i] : wrapped_to(dtype, ~x[i]);
+  return Values{Value(dtype, call.shape(0), std::move(y))};
+}
+
+// Functions that integers have too.
+template <class F>
+Outputs map_numbers(const Call& call) {
+  const DType dtype = call.dtype(0);
+  if (call.operand(0).is_real()) return map_reals(call, F{});
+  const auto x = call.operand(0).integers();
+  Integers y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = wrapped_to(dtype, F{}(x[i]));
+  return Values{Value(dtype, call.shape(0), std::move(y))};
+}
+struct Absolute {
+  double operator()(double x) const { return std::abs(x); }
+  std::int64_t operator()(std::int64_t x) const { return x < 0 ? as_signed(0 - bits_of(x)) : x; }
+};
+struct Negative {
+  double operator()(double x) const { return -x; }
+  std::int64_t operator()(std::int64_t x) const { return as_signed(0 - bits_of(x)); }
+};
+struct Sign {
+  double operator()(double x) const { return std::isnan(x) ? x : x > 0 ? 1 : x < 0 ? -1 : 0; }
+  std::int64_t operator()(std::int64_t x) const { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+};
+struct Floor {
+  double operator()(double x) const { return std::floor(x); }
+  std::int64_t operator()(std::int64_t x) const { return x; }
+};
+struct Ceil {
+  double operator()(double x) const { return std::ceil(x); }
+  std::int64_t operator()(std::int64_t x) const { return x; }
+};
+struct Round {  // halves to even
+  double operator()(double x) const { return std::nearbyint(x); }
+  std::int64_t operator()(std::int64_t x) const { return x; }
+};
+
+template <double (*F)(double)>
+Outputs map(const Call& call) {
+  return map_reals(call, [](double x) { return F(x); });
+}
+double reciprocal(double x) { return 1 / x; }
+double square_root(double x) { return std::sqrt(x); }
+
+template <class F>
+Outputs classified(const Call& call) {
+  ASSAY_TRY(const auto x, call.reals(0));
+  Integers y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = F{}(call, x[i]) ? 1 : 0;
+  return Values{Value(DType::kBool, call.shape(0), std::move(y))};
+}
+struct IsNan {
+  bool operator()(const Call&, double x) const { return std::isnan(x); }
+};
+struct IsInfinite {
+  bool operator()(const Call& call, double x) const {
+    return std::isinf(x) && call.integer(x > 0 ? "detect_positive" : "detect_negative", 1) != 0;
+  }
+};
+
+Outputs where(const Call& call) {
+  ASSAY_TRY(const auto condition, call.integers(0));
+  const Value &a = call.operand(1), &b = call.operand(2);
+  if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
+  ASSAY_TRY(const Shape both, common_shape(call, a, b));
+  const std::optional<Shape> to = broadcast(call.shape(0), both);
+  if (!to) return call.invalid("the shapes " + to_string(call.shape(0)) + " and " + to_string(both) + " do not fit together");
+  const Value chosen = repeated(call.operand(0).with_shape(call.shape(0)), *to);
+  const auto choose = [&](auto x, auto y) {
+    using T = std::remove_cvref_t<decltype(x[0])>;
+    std::vector<T> result = combined<T>(x, a.shape(), y, b.shape(), *to, [](T one, T) { return one; });
+    const std::vector<T> other = combined<T>(x, a.shape(), y, b.shape(), *to, [](T, T two) { return two; });
+    for (std::size_t i = 0; i < result.size(); ++i)
+      if (chosen.integers()[i] == 0) result[i] = other[i];
+    return Values{Value(a.dtype(), *to, std::move(result))};
+  };
+  return a.is_real() ? choose(a.reals(), b.reals()) : choose(a.integers(), b.integers());
+}
+
+Outputs clip(const Call& call) {
+  const Value& x = call.operand(0);
+  if (!x.is_real()) {
+    Integers y(x.integers().begin(), x.integers().end());
+    const Kind kind{x.dtype()};
+    if (call.has(1)) {
+      ASSAY_TRY(const std::int64_t low, call.integer_scalar(1));
+      for (std::int64_t& one : y) one = largest(kind, one, low);
+    }
+    if (call.has(2)) {
+      ASSAY_TRY(const std::int64_t high, call.integer_scalar(2));
+      for (std::int64_t& one : y) one = least(kind, one, high);
+    }
+    return Values{Value(x.dtype(), x.shape(), std::move(y))};
+  }
+  double low = call.number("min", -std::numeric_limits<float>::infinity());
+  double high = call.number("max", std::numeric_limits<float>::infinity());
+  if (call.has(1)) {
+    ASSAY_TRY(low, call.scalar(1));
+  }
+  if (call.has(2)) {
+    ASSAY_TRY(high, call.scalar(2));
+  }
+  return map_reals(call, [=](double one) { return std::isnan(one) ? one : std::min(std::max(one, low), high); });
+}
+
+// A number as an element of another type. What integers do not have is cut off, and unspecified beyond their range.
+Value cast(const Value& x, DType to) {
+  if (is_real_type(to)) {
+    Reals y(x.count());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const double number = x.dtype() == DType::kUInt64 ? static_cast<double>(bits_of(x.integers()[i])) : x.number(i);
+      y[i] = bit_width(to) < 32 || (!x.is_real() && to == DType::kFloat32) ? rounded_to(to, number) : number;
+    }
+    return {to, x.shape(), std::move(y)};
+  }
+  Integers y(x.count());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!x.is_real()) {
+      y[i] = wrapped_to(to, x.integers()[i]);
+    } else if (to == DType::kBool) {
+      y[i] = x.reals()[i] != 0 ? 1 : 0;
+    } else {
+      const double whole = std::trunc(x.reals()[i]);
+      constexpr double kEnd = 9223372036854775808.0;  // 2^63
+      if (to == DType::kUInt64 && whole >= kEnd)
+        y[i] = as_signed(static_cast<std::uint64_t>(std::min(whole, 2 * kEnd * (1 - 1e-16))));
+      else
+        y[i] = std::isnan(whole) ? 0 : wrapped_to(to, static_cast<std::int64_t>(std::clamp(whole, -kEnd, kEnd * (1 - 1e-15))));
+    }
+  }
+  return {to, x.shape(), std::move(y)};
+}
+
+Result<Value> cast_checked(const Call& call, DType to) {
+  const bool known = is_real_type(to) || to == DType::kBool || (is_integer(to) && bit_width(to) >= 4);
+  if (!known) return call.unsupported("the type " + std::string(to_string(to)));
+  return cast(call.operand(0), to);
+}
+
+Outputs cast_to(const Call& call) {
+  ASSAY_TRY(Value result, cast_checked(call, static_cast<DType>(call.integer("to", 0))));
+  return Values{std::move(result)};
+}
+Outputs cast_like(const Call& call) {
+  ASSAY_TRY(Value result, cast_checked(call, call.dtype(1)));
+  return Values{std::move(result)};
+}
+
+double hyperbolic_arc_cosine(double x) { return std::acosh(x); }
+
+}  // namespace
+
+Operators elementwise_operators() {
+  return {{"Abs", &map_numbers<Absolute>},
+          {"Acos", &map<std::acos>},
+          {"Acosh", &map<hyperbolic_arc_cosine>},
+          {"Add", &binary<Add>, 2},
+          {"And", &of_integers<And>, 2},
+          {"Asin", &map<std::asin>},
+          {"Asinh", &map<std::asinh>},
+          {"Atan", &map<std::atan>},
+          {"Atanh", &map<std::atanh>},
+          {"BitShift", &bit_shift, 2},
+          {"BitwiseAnd", &of_integers<And>, 2},
+          {"BitwiseNot", &invert},
+          {"BitwiseOr", &of_integers<Or>, 2},
+          {"BitwiseXor", &of_integers<Xor>, 2},
+          {"Cast", &cast_to},
+          {"CastLike", &cast_like, 2},
+          {"Ceil", &map_numbers<Ceil>},
+          {"Clip", &clip},
+          {"Cos", &map<std::cos>},
+          {"Cosh", &map<std::cosh>},
+          {"Div", &binary<Divide>, 2},
+          {"Equal", &compared<Equal>, 2},
+          {"Erf", &map<std::erf>},
+          {"Exp", &map<std::exp>},
+          {"Floor", &map_numbers<Floor>},
+          {"Greater", &compared<Greater>, 2},
+          {"GreaterOrEqual", &compared<GreaterOrEqual>, 2},
+          {"IsInf", &classified<IsInfinite>},
+          {"IsNaN", &classified<IsNan>},
+          {"Less", &compared<Less>, 2},
+          {"LessOrEqual", &compared<LessOrEqual>, 2},
+          {"Log", &map<std::log>},
+          {"Max", &variadic<Largest>},
+          {"Mean", &mean},
+          {"Min", &variadic<Least>},
+          {"Mod", &modulo, 2},
+          {"Mul", &binary<Multiply>, 2},
+          {"Neg", &map_numbers<Negative>},
+          {"Not", &invert},
+          {"Or", &of_integers<Or>, 2},
+          {"Pow", &power, 2},
+          {"Reciprocal", &map<reciprocal>},
+          {"Round", &map_numbers<Round>},
+          {"Sign", &map_numbers<Sign>},
+          {"Sin", &map<std::sin>},
+          {"Sinh", &map<std::sinh>},
+          {"Sqrt", &map<square_root>},
+          {"Sub", &binary<Subtract>, 2},
+          {"Sum", &variadic<Add>},
+          {"Tan", &map<std::tan>},
+          {"Where", &where, 3},
+          {"Xor", &of_integers<Xor>, 2}};
+}
+
+}  // namespace assay::evaluate
