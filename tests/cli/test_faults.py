@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import uuid
 import tool
 
 
@@ -23,8 +24,9 @@ def runs(process):
 
 class Faults(tool.ToolTest):
     def workers_of(self, process):
-        found = subprocess.run(["pgrep", "-P", str(process.pid), "assay-worker"], capture_output=True, text=True)
-        return [int(each) for each in found.stdout.split()]
+        """Each has a supervisor between itself and the program."""
+        children = lambda parent, name: subprocess.run(["pgrep", "-P", str(parent), name], capture_output=True, text=True).stdout.split()
+        return [int(each) for supervisor in children(process.pid, "assay-supervise") for each in children(supervisor, "assay-worker")]
 
     def test_the_null_engine_is_measured_and_verified(self):
         row, = self.null()
@@ -467,6 +469,82 @@ class Faults(tool.ToolTest):
         result = self.run_tool("bench", "--engine", "null", expect=2)
         self.assertIn("/proc/nowhere", result.stderr)
         self.assertIn("ASSAY_CACHE_DIR", result.stderr)
+
+
+def marked(mark):
+    """The living processes whose environment contains the mark, by name."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if runs(folder.name) and mark.encode() in (folder / "environ").read_bytes():
+                found.append(f"{folder.name} {(folder / 'comm').read_text().strip()}")
+        except OSError:
+            pass  # it has just ended
+    return found
+
+
+class Families(tool.ToolTest):
+    """Whatever ends a run, no process of it is left: neither workers nor what these started in sessions of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.mark = f"ASSAY_TEST_MARK={uuid.uuid4()}"
+        self.environment["ASSAY_TEST_MARK"] = self.mark.split("=")[1]
+
+    def daemons(self, *options):
+        """A run whose worker has two daemons, as soon as it measures."""
+        process = self.start("bench", "--engine", "null", "--engine-option", "daemons=2", *options, "--iterations", "100000", "--warmup", "1",
+                             "--batch-sizes", "1", "--benchmark-only", "--quiet", "--output-format", "json", start_new_session=True)
+        self.addCleanup(process.kill)
+        self.wait_until("a worker and its daemons run", lambda: sum(each.endswith("assay-worker") for each in marked(self.mark)) == 3)
+        return process
+
+    def assert_none_is_left(self):
+        self.wait_until("no process is left", lambda: not marked(self.mark))
+
+    def test_after_a_run(self):
+        self.null("--engine-option", "daemons=2")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_a_crash(self):
+        row, = self.null("--engine-option", "daemons=2", "crash_at_run=5", expect=1)
+        self.assertEqual(row["reason_code"], "worker_died")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_a_timeout(self):
+        row, = self.null("--engine-option", "daemons=2", "hang_at_run=5", "--timeout", "10", expect=1)
+        self.assertEqual(row["reason_code"], "timeout")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_kill_9(self):
+        process = self.daemons("hang_at_run=5")
+        process.kill()
+        process.communicate()
+        self.assert_none_is_left()
+
+    def test_after_kill_9_of_a_run_with_a_stopped_worker(self):
+        """A worker that is stopped cannot see that its controller has ended."""
+        process = self.daemons("hang_at_run=5")
+        for each in marked(self.mark):
+            if each.endswith("assay-worker"):
+                os.kill(int(each.split()[0]), signal.SIGSTOP)
+        process.kill()
+        process.communicate()
+        self.assert_none_is_left()
+
+    def test_after_ctrl_c(self):
+        process = self.daemons("cost_ns=1000000")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_two_signals(self):
+        process = self.daemons("hang_at_run=5")
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=tool.DEADLINE)
+        self.assert_none_is_left()
 
 
 class MemoryLimits(tool.ToolTest):
