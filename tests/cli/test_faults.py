@@ -554,7 +554,7 @@ class FullDisk(tool.ToolTest):
         super().setUp()
         self.disk = self.folder / "disk"
         self.disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "assay-test", self.disk], capture_output=True, text=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m", "assay-test", self.disk], capture_output=True, text=True)
         if mounted.returncode != 0:
             self.skipTest(f"this user may not mount a file system: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
@@ -579,10 +579,11 @@ class FullDisk(tool.ToolTest):
         out, err = process.communicate(timeout=tool.DEADLINE)
         self.assertEqual(process.returncode, expect, out + err)
         self.assertNotIn("terminate called", err)
+        self.assertIn("results", json.loads(out), err)
         return json.loads(out)["results"], err
 
     def before(self, *arguments):
-        self.null("--save", "--batch-sizes", "4", *arguments)
+        self.null("--save", *arguments, batch="4")
 
     def test_spool(self):
         spool = ("--spool", "disk/x.spool")
