@@ -29,6 +29,8 @@ import tempfile
 import time
 from pathlib import Path
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library starts
+
 STRICT = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "PERFORMANCE_HINT": "LATENCY"}
 FORMS = {"openvino": ["openvino", "optimum", "genai"], "onnxruntime": ["onnxruntime", "ortgenai"]}
 ASSAY = "assay's worker on "  # before the name of a bare loop that runs the same graph

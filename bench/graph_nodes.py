@@ -9,8 +9,11 @@ dependency folder (.deps).
 """
 import argparse
 import collections
+import os
 import tempfile
 from pathlib import Path
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library starts
 
 
 def inputs_for(ports, arguments):

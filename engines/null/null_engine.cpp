@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,17 @@ std::unique_ptr<char[]> take_memory(double megabytes) {
   std::unique_ptr<char[]> memory(new char[size]);
   std::memset(memory.get(), 1, size);
   return memory;
+}
+
+/// A process that outlives its parents, unless somebody ends it.
+void start_daemon() {
+  const pid_t child = ::fork();
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  if (child != 0) return;
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);
+  ::setsid();
+  while (true) ::pause();
 }
 
 /// Shared by the contexts of a program.
@@ -145,6 +157,9 @@ class NullContext final : public plugin::Context {
     for (std::size_t i = 0; i < kFaults; ++i) {
       if (runs_ != script_.fault_at_run[i]) continue;
       switch (static_cast<Fault>(i)) {
+        case Fault::kCloseSocket:
+          ::close(3);
+          break;
         case Fault::kCrash:
           std::signal(SIGSEGV, SIG_DFL);  // removes any other handler: this must be a real crash
           std::raise(SIGSEGV);
@@ -334,6 +349,7 @@ class NullEngine final : public plugin::Engine {
     Signature signature;
     ASSAY_TRY(signature.inputs, parse_signature(script.inputs));
     ASSAY_TRY(signature.outputs, parse_signature(script.outputs));
+    for (std::int64_t i = 0; i < script.daemons; ++i) start_daemon();
     sleep_ms(script.load_ms);
     plugin::KeyValues effective{
         {"precision", script.effective_precision.empty() ? "float32" : script.effective_precision},

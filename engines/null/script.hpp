@@ -16,8 +16,8 @@ namespace assay::null_engine {
 enum class Distribution { kConstant, kNormal, kLognormal };
 
 /// Faults in the Nth run of a context, counted from 1.
-enum class Fault { kCrash, kAbort, kExit, kHang, kOutOfMemory, kError };
-inline constexpr std::size_t kFaults = 6;
+enum class Fault { kCloseSocket, kCrash, kAbort, kExit, kHang, kOutOfMemory, kError };
+inline constexpr std::size_t kFaults = 7;
 
 /// The options of the null engine (README.md), parsed.
 struct Script {
@@ -30,6 +30,7 @@ struct Script {
   std::int64_t load_ms = 0, compile_ms = 0;
   std::array<std::int64_t, kFaults> fault_at_run{};  ///< by Fault; 0: never
   std::int64_t only_batch = 0;
+  std::int64_t daemons = 0;
   double wrong = 0;
   bool nan = false;
   std::int64_t wrong_after_run = 0, wrong_at_token = 0;  ///< 0: never

@@ -204,6 +204,20 @@ Status draw_pictures(const Output& output, const SessionRequest& request, const 
   return suite::status_of(made);
 }
 
+// A launch without a bundle is in the answer and the reports, but in no database.
+void say_what_is_saved(const SessionRequest& request, const SessionResult& session) {
+  constexpr std::size_t kMostShown = 5;
+  for (std::size_t i = 0; i < session.unsaved.size() && i < kMostShown; ++i)
+    log_warning("the result of {} is not saved: {}", session.unsaved[i].first, session.unsaved[i].second);
+  if (session.unsaved.size() > kMostShown)
+    log_warning("{} more are not saved", counted(session.unsaved.size() - kMostShown, "result"));
+  if (!request.save || session.store_failed) return;
+  if (session.unsaved.empty())
+    log_info("saved in the database '{}'", request.database.string());
+  else if (session.saved > 0)
+    log_info("the other results are in the database '{}'", request.database.string());
+}
+
 }  // namespace
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
@@ -232,7 +246,7 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
     return {};
   });
   for (const std::string& note : save_session(request, session)) log_warning("{}", note);
-  if (request.save && !session.store_failed) log_info("saved in the database '{}'", request.database.string());
+  say_what_is_saved(request, session);
   if (output.matrix)
     step("while writing the compatibility matrix", [&] {
       std::vector<std::filesystem::path> folders{output.folder};

@@ -102,6 +102,12 @@ std::map<std::string, fs::path> homes() {
 
 }  // namespace
 
+fs::path EngineRegistry::own_program(std::string_view name) {
+  std::error_code ignored;
+  const fs::path bin = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  return fs::exists(bin / name, ignored) ? bin / name : bin.parent_path() / "libexec/assay" / name;
+}
+
 EngineRegistry::Places EngineRegistry::default_places() {
   std::error_code ignored;
   const fs::path bin = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -111,8 +117,7 @@ EngineRegistry::Places EngineRegistry::default_places() {
   places.deps = deps.empty() ? own_folder(bin) : fs::path(deps);
   places.site_packages = assay::site_packages();
   places.system_libraries = assay::system_libraries();
-  places.worker = fs::exists(bin / "assay-worker", ignored) ? bin / "assay-worker"
-                                                            : bin.parent_path() / "libexec/assay/assay-worker";
+  places.worker = own_program("assay-worker");
   for (const std::string& folder : split(variable("ASSAY_ENGINE_PATH"), ':')) {
     if (!folder.empty()) places.engine_folders.push_back(fs::absolute(folder, ignored));
   }

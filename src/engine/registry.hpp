@@ -43,6 +43,8 @@ class EngineRegistry {
   /// From the folder of the running program and from the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR,
   /// ASSAY_ENGINE_PATH, ASSAY_<ENGINE>_HOME).
   [[nodiscard]] static Places default_places();
+  /// A program of assay that users do not start: beside the running one, else in libexec/assay of its prefix.
+  [[nodiscard]] static std::filesystem::path own_program(std::string_view name);
   explicit EngineRegistry(Places places);
 
   /// All known engines, built or planned: assay's own, then external ones, each in order of preference.

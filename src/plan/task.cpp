@@ -172,7 +172,7 @@ Result<Task> task_from_json(const Json& json) try {
   });
   task.contradiction = at(json, "contradiction", [](const Json& error) -> std::optional<Error> {
     if (error.is_null()) return std::nullopt;
-    return worker_protocol::decode_error(error);
+    return value_of(worker_protocol::decode_error(error));
   });
   task.reference = at(json, "reference", reference_from);
   task.arithmetic = at(json, "arithmetic", dtype_from_json);

@@ -156,6 +156,10 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   }
   environment_ = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
+  if (reply->measurement.steady_from > samples->samples.size() && !reply->measurement.failure)
+    return fail(ErrorCode::kInternal,
+                fmt::format("the worker reports {} samples before the steady ones, its file '{}' has {} samples",
+                            reply->measurement.steady_from, services_.samples.string(), samples->samples.size()));
   summarise(reply->measurement, samples->samples, task_.shape.batch, row_);
   samples_ = steady_part(std::move(samples->samples), reply->measurement.steady_from);
   set_prompt_rate(row_, task_);

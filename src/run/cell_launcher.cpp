@@ -56,7 +56,7 @@ void CellLauncher::refuse(LocalTask& local, std::int64_t round) const {
   set_refusal(row, {CellStatus::kSkipped, std::string(reason::kNoTime), "--budget left no time for this launch",
                     "a longer --budget, or --resume"});
   Result<Launch> kept = guarded("", [&] { return finish_unrun(row); });
-  local.refused = kept ? std::move(*kept) : Launch{.row = std::move(row)};
+  local.refused = kept ? std::move(*kept) : Launch{.row = std::move(row), .unsaved = kept.error().message};
 }
 
 Result<Launch> CellLauncher::execute(LocalTask& local, std::int64_t round) {
@@ -130,6 +130,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
   } else {
     // The numbers are in the row, and the other cells run.
     set_failure(row, folder.error());
+    launch.unsaved = folder.error().message;
   }
   return launch;
 }
@@ -141,7 +142,7 @@ std::optional<Launch> CellLauncher::launch(LocalTask& local, std::int64_t round)
   Record row = local.task.row;
   set_failure(row, launch.error());
   row.timestamp = iso8601(wall_now());
-  return Launch{.row = std::move(row)};
+  return Launch{.row = std::move(row), .unsaved = launch.error().message};
 }
 
 }  // namespace assay

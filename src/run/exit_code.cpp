@@ -29,7 +29,7 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
   if (session.interrupted) code = worse(code, ExitCode::kInterrupted);
   if (session.rows.empty() && !session.interrupted) code = worse(code, ExitCode::kCannotTell);
   if (session.usage_error) code = worse(code, ExitCode::kUsage);
-  if (session.store_failed) code = worse(code, ExitCode::kFailure);
+  if (session.store_failed || !session.unsaved.empty()) code = worse(code, ExitCode::kFailure);
   for (const Record& row : session.rows) {
     switch (row.status) {
       case CellStatus::kCompleted:

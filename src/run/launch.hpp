@@ -22,6 +22,7 @@ struct Launch {
   std::string outputs{};        ///< identifies the outputs; "": there are none
   std::filesystem::path log{};  ///< of its worker; empty: there is none
   bool resumed = false;         ///< of an earlier invocation: --resume kept it
+  std::string unsaved{};        ///< why it has no bundle, so that the database will not have it; "": it has one
 };
 
 /// How long one launch may warm up and sample, and how precise it has to be.

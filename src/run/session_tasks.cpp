@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "analyse/analyse.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/log.hpp"
@@ -109,6 +110,11 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     ended[task].launched(launch);
     time.launched(task, launch.row, launch.resumed);
     ++done_launches;
+    if (launch.unsaved.empty())
+      ++out.saved;
+    else
+      out.unsaved.emplace_back(
+          fmt::format("{} on {} {}", launch.row.model, target_key(launch.row), shape_key(launch.row)), launch.unsaved);
     notify();
     if (request.launched) request.launched(launch.row, launch.resumed);
   };

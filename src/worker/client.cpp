@@ -2,9 +2,11 @@
 #include "worker/client.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -18,6 +20,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds kStartTimeout = 30s;
+constexpr auto kTimeToDie = 5s;  ///< after its socket was closed, for its exit status
 
 /// How often this kernel killed a process because of memory.
 std::uint64_t oom_kill_count() {
@@ -36,6 +39,11 @@ std::string signal_name(int number) {
   const char* const meaning = ::sigdescr_np(number);
   return name == nullptr ? fmt::format("signal {}", number)
                          : fmt::format("SIG{} ({})", name, meaning == nullptr ? "" : lower(meaning));
+}
+
+bool has_bytes(int socket) {
+  pollfd readable{socket, POLLIN, 0};
+  return ::poll(&readable, 1, 0) > 0 && (readable.revents & POLLIN) != 0;
 }
 
 std::string seconds(nanoseconds time) { return fmt::format("{:g} s", std::chrono::duration<double>(time).count()); }
@@ -62,8 +70,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const EngineLocation& location, St
 
 Result<std::unique_ptr<WorkerClient>> WorkerClient::start(const EngineLocation& location, StartOptions options) {
   const auto executable = options.executable.empty() ? EngineRegistry::default_places().worker : options.executable;
-  ChildProcess::Options child{
-      {executable.string(), "--plugin", location.plugin.string()}, {}, options.log, worker_protocol::kSocket};
+  ChildProcess::Options child{{executable.string(), "--plugin", location.plugin.string()}, {}, options.log};
   if (!location.home.empty()) {
     child.arguments.insert(child.arguments.end(), {"--home", location.home.string()});
     const char* inherited = std::getenv("LD_LIBRARY_PATH");
@@ -79,14 +86,21 @@ Result<std::unique_ptr<WorkerClient>> WorkerClient::start(const EngineLocation& 
   std::unique_ptr<WorkerClient> worker(new WorkerClient(
       std::move(process), fmt::format("the {} worker", location.engine), std::move(options), oom_kills));
   ASSAY_TRY(const Json hello, worker->exchange(nullptr, "while starting it", kStartTimeout));
+  if (!hello.is_object()) return worker->reject("its first message is not an object", "while starting it");
   const auto version = hello.find("protocol");
-  if (version == hello.end() || *version != worker_protocol::kVersion)
+  if (version == hello.end() || *version != worker_protocol::kVersion) {
+    constexpr std::size_t kShown = 100;
     return fail(ErrorCode::kIncompatiblePlugin,
                 fmt::format("'{}' has protocol version {}, this program {}", executable.string(),
-                            version == hello.end() ? "unknown" : version->dump(), worker_protocol::kVersion),
+                            version == hello.end() ? "unknown" : sanitise(json_text(*version).substr(0, kShown)),
+                            worker_protocol::kVersion),
                 "both must come from the same build: install or build assay again");
-  if (const auto error = hello.find("error"); error != hello.end())
-    return tl::unexpected<Error>(worker_protocol::decode_error(*error));
+  }
+  if (const auto error = hello.find("error"); error != hello.end()) {
+    const Result<Error> said = worker_protocol::decode_error(*error);
+    if (!said) return worker->reject(said.error().message, "while starting it");
+    return tl::unexpected<Error>(*said);
+  }
   return worker;
 }
 
@@ -121,25 +135,49 @@ Result<Json> WorkerClient::exchange(const Json* request, const std::string& doin
       process_.signal(SIGTERM);
     }
     if (cancelled && steady_clock::now() - *cancelled > kTimeToStop) return fail(ErrorCode::kCancelled, "interrupted");
-    if (process_.ended()) return fail(ErrorCode::kWorkerDied, "");
+    // What it sent before is read first. Others may have its end of the socket open: then there is no end of file.
+    if (process_.ended() && !has_bytes(process_.socket())) return fail(ErrorCode::kWorkerDied, "");
     return {};
   };
   // A short timeout is accurate to a tenth; a long one costs four wake-ups per second.
-  const auto patience = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 10), 1ms, 250ms);
-  const Status sent = request == nullptr ? Status() : worker_protocol::send(process_.socket(), *request);
-  Result<Json> reply =
-      sent ? worker_protocol::receive(process_.socket(), watch, patience) : Result<Json>(tl::unexpected(sent.error()));
+  const worker_protocol::Patience patience{
+      watch, std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 10), 1ms, 250ms)};
+  const std::uint32_t most = request == nullptr ? worker_protocol::kMaxHelloBytes : worker_protocol::kMaxMessageBytes;
+  const Status sent = request == nullptr ? Status() : worker_protocol::send(process_.socket(), *request, patience);
+  if (!sent && sent.error().code == ErrorCode::kInvalidArgument) {  // too long: the worker has not seen it
+    Error error = sent.error();
+    error.context.push_back(doing);
+    return tl::unexpected<Error>(std::move(error));
+  }
+  Result<Json> reply = sent ? worker_protocol::receive(process_.socket(), patience, most)
+                            : Result<Json>(tl::unexpected<Error>(sent.error()));
   if (reply) return reply;  // also after an interruption: the samples until then are a result
 
-  alive_ = false;
+  if (!cancelled && reply.error().code == ErrorCode::kInternal) return reject(reply.error().message, doing);
   Error error = cancelled ? Error{ErrorCode::kCancelled, "interrupted"} : std::move(reply).error();
   if (error.code == ErrorCode::kWorkerDied) {
-    const auto end = process_.wait(kTimeToStop);
+    const auto end = process_.wait(kTimeToDie);
     error = end ? obituary(*end) : Error{ErrorCode::kWorkerDied, fmt::format("{} closed its connection", name_)};
   }
-  process_.kill();
+  end();
   error.context.push_back(doing);
   return tl::unexpected<Error>(std::move(error));
+}
+
+void WorkerClient::end() {
+  alive_ = false;
+  process_.kill();
+}
+
+tl::unexpected<Error> WorkerClient::reject(const std::string& what, const std::string& doing) {
+  end();
+  const auto words = process_.last_words();
+  return tl::unexpected<Error>(
+      Error{ErrorCode::kWorkerDied,
+            fmt::format("{} sent an invalid message and was ended: {}{}", name_, what,
+                        words.empty() ? "" : fmt::format("; its log ends with: {}", join(words, " | "))),
+            {doing},
+            fmt::format("a library in it may have written into its descriptor {}", worker_protocol::kSocket)});
 }
 
 template <class Reply, class Request>
@@ -147,12 +185,18 @@ Result<Reply> WorkerClient::call(const char* op, const std::string& doing, const
                                  nanoseconds timeout) {
   const Json message{{"op", op}, {"args", worker_protocol::encode(request)}};
   ASSAY_TRY(const Json reply, exchange(&message, doing, timeout));
-  if (const auto error = reply.find("error"); error != reply.end())
-    return tl::unexpected<Error>(worker_protocol::decode_error(*error));
+  if (!reply.is_object()) return reject("it is not an object", doing);
+  if (const auto error = reply.find("error"); error != reply.end()) {
+    const Result<Error> said = worker_protocol::decode_error(*error);
+    if (!said) return reject(said.error().message, doing);
+    return tl::unexpected<Error>(*said);
+  }
   const auto ok = reply.find("ok");
-  if (ok == reply.end())
-    return fail(ErrorCode::kInternal, fmt::format("the reply of {} has neither ok nor error", name_));
-  return worker_protocol::decode<Reply>(*ok);
+  if (ok == reply.end()) return reject("it has neither 'ok' nor 'error'", doing);
+  Result<Reply> decoded = worker_protocol::decode<Reply>(*ok);
+  const Status valid = decoded ? worker_protocol::check(*decoded) : tl::unexpected<Error>(decoded.error());
+  if (!valid) return reject(valid.error().message, doing);
+  return decoded;
 }
 
 Result<LoadReply> WorkerClient::load(const LoadRequest& request, nanoseconds timeout) {

@@ -36,6 +36,10 @@ class WorkerClient final : public Worker {
                      std::chrono::nanoseconds timeout);
   /// Why the process ended by itself.
   Error obituary(ProcessEnd end) const;
+  /// Ends the process.
+  void end();
+  /// The same because of a message that is not one of the protocol: nothing after it can be understood.
+  tl::unexpected<Error> reject(const std::string& what, const std::string& doing);
 
   ChildProcess process_;
   std::string name_;  ///< "the onnxruntime worker"

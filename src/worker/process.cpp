@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,15 +15,22 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <memory>
+#include <thread>
 
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "engine/registry.hpp"
+#include "worker/descendants.hpp"
+#include "worker/environment.hpp"
 
 namespace assay {
 namespace {
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStartLimit{30};
+constexpr std::int64_t kLongestPollMs = 60'000;
 
 ProcessEnd end_of(int status) {
   return WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
@@ -46,20 +52,6 @@ Result<Descriptor> open_log(const std::filesystem::path& path) {
   return Descriptor(fd);
 }
 
-std::vector<std::string> merged_environment(const std::vector<std::pair<std::string, std::string>>& changes) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != text.npos) variables[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  for (const auto& [name, value] : changes) variables[name] = value;
-  std::vector<std::string> merged;
-  merged.reserve(variables.size());
-  for (const auto& [name, value] : variables) merged.push_back(fmt::format("{}={}", name, value));
-  return merged;
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
   list.reserve(texts.size() + 1);
@@ -68,36 +60,38 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-}  // namespace
-
-Result<ChildProcess> ChildProcess::spawn(const Options& options) {
-  ASSAY_TRY(Descriptor log, open_log(options.log));
-  const off_t log_start = ::lseek(log.get(), 0, SEEK_END);
+/// Two connected sockets: one for this process, one for a child.
+struct SocketPair {
+  Descriptor ours, theirs;
+};
+Result<SocketPair> connected(int type) {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(ErrorCode::kInternal, fmt::format("cannot create a socket: {}", std::strerror(errno)));
-  Descriptor ours(ends[0]), theirs(ends[1]);
-  // Above every descriptor that is assigned below, so that no assignment overwrites a later source.
-  Descriptor high(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 100));
-  Descriptor high_log(::fcntl(log.get(), F_DUPFD_CLOEXEC, 100));
+  return SocketPair{Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
+/// Starts a program in a session of its own, with no descriptors but /dev/null as stdin and `given`: pairs of its
+/// descriptor and ours.
+Result<pid_t> start(std::vector<std::string>& arguments, std::vector<std::string>& environment,
+                    const std::vector<std::pair<int, int>>& given) {
+  constexpr int kAbove = 100;  // above every descriptor of the child, so that none is overwritten before it is used
+  std::vector<Descriptor> sources;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, high_log.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, high_log.get(), 2);
-  posix_spawn_file_actions_adddup2(&actions, high.get(), options.socket);
+  for (const auto& [theirs, ours] : given) {
+    sources.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, kAbove));
+    posix_spawn_file_actions_adddup2(&actions, sources.back().get(), theirs);
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setpgroup(&attributes, 0);
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::vector<std::string> arguments = options.arguments, environment = merged_environment(options.environment);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, arguments.front().c_str(), &actions, &attributes, pointers(arguments).data(),
                                   pointers(environment).data());
@@ -105,50 +99,133 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
     return fail(error == ENOENT || error == EACCES ? ErrorCode::kNotFound : ErrorCode::kInternal,
-                fmt::format("cannot start '{}': {}", arguments.front(), std::strerror(error)));
-  log_debug("process {} started: {}", pid, join(options.arguments, " "));
-  return ChildProcess(pid, std::move(ours), std::move(log), log_start);
+                fmt::format("cannot start '{}': {}", arguments.front(), std::strerror(error)),
+                "it comes with assay: install or build assay again");
+  return pid;
 }
 
-ChildProcess::ChildProcess(pid_t pid, Descriptor socket, Descriptor log, off_t log_start)
-    : pid_(pid), socket_(std::move(socket)), log_(std::move(log)), log_start_(log_start) {}
+}  // namespace
+
+Result<ChildProcess> ChildProcess::spawn(const Options& options) {
+  ASSAY_TRY(Descriptor log, open_log(options.log));
+  const off_t log_start = ::lseek(log.get(), 0, SEEK_END);
+  ASSAY_TRY(SocketPair socket, connected(SOCK_STREAM));
+  ASSAY_TRY(SocketPair control, connected(SOCK_SEQPACKET));
+  const std::string supervisor = EngineRegistry::own_program("assay-supervise").string();
+  std::vector<std::string> arguments{supervisor, std::to_string(::getpid())};
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  std::vector<std::string> environment = worker_environment(environ, options.environment);
+  ASSAY_TRY(const pid_t pid, start(arguments, environment,
+                                   {{1, log.get()},
+                                    {2, log.get()},
+                                    {supervision::kSocket, socket.theirs.get()},
+                                    {supervision::kControl, control.theirs.get()}}));
+  ChildProcess process(pid, std::move(control.ours), std::move(socket.ours), std::move(log), log_start);
+  control.theirs = Descriptor();  // so that the end of the supervisor is seen
+  socket.theirs = Descriptor();
+  ASSAY_CHECK_OK(process.await_start(options.arguments.front()));
+  log_debug("process {} started: {}", process.pid(), join(options.arguments, " "));
+  return process;
+}
+
+Status ChildProcess::await_start(const std::string& program) {
+  supervision::Report report{};
+  if (hear(steady_clock::now() + kStartLimit, report) != Heard::kReport)
+    return fail(ErrorCode::kInternal, fmt::format("the supervisor of '{}' ended before it started it", program));
+  if (report.event == supervision::Event::kCannotStart)
+    return fail(report.value == ENOENT || report.value == EACCES ? ErrorCode::kNotFound : ErrorCode::kInternal,
+                fmt::format("cannot start '{}': {}", program, std::strerror(report.value)));
+  pid_ = report.value;
+  return {};
+}
+
+ChildProcess::ChildProcess(pid_t supervisor, Descriptor control, Descriptor socket, Descriptor log, off_t log_start)
+    : supervisor_(supervisor),
+      control_(std::move(control)),
+      socket_(std::move(socket)),
+      log_(std::move(log)),
+      log_start_(log_start) {}
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : supervisor_(std::exchange(other.supervisor_, -1)),
+      pid_(other.pid_),
+      control_(std::move(other.control_)),
       socket_(std::move(other.socket_)),
       log_(std::move(other.log_)),
       log_start_(other.log_start_),
-      end_(other.end_) {}
+      end_(other.end_),
+      gone_(other.gone_) {}
 
-ChildProcess::~ChildProcess() {
-  if (pid_ > 0) kill();
+ChildProcess::~ChildProcess() { kill(); }
+
+ChildProcess::Heard ChildProcess::hear(steady_clock::time_point until, supervision::Report& report) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
+    pollfd readable{control_.get(), POLLIN, 0};
+    const int ready = ::poll(&readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestPollMs)));
+    if (ready > 0) {
+      const ssize_t got = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
+      if (got == sizeof report) return Heard::kReport;
+      if (got >= 0 || (errno != EAGAIN && errno != EINTR)) return Heard::kGone;
+    }
+    if (left.count() <= 0) return Heard::kNothing;
+  }
+}
+
+void ChildProcess::hear_all(steady_clock::time_point until) {
+  supervision::Report report{};
+  while (!gone_) {
+    const Heard heard = hear(until, report);
+    if (heard == Heard::kNothing) return;
+    gone_ = heard == Heard::kGone;
+    if (gone_) break;
+    if (report.event == supervision::Event::kEnded) {
+      end_ = end_of(report.value);
+      return;
+    }
+    if (report.event == supervision::Event::kLeft)
+      log_warning("the kernel did not end process {} and what it started within {} s: it is left behind", pid_,
+                  supervision::kEndLimitMs / 1000);
+  }
+  if (!end_) end_ = ProcessEnd{0, SIGKILL};  // with its supervisor, by the parent-death signal
 }
 
 std::optional<ProcessEnd> ChildProcess::ended() {
-  int status = 0;
-  if (!end_ && ::waitpid(pid_, &status, WNOHANG) == pid_) end_ = end_of(status);
+  if (!end_) hear_all({});
   return end_;
 }
 
 std::optional<ProcessEnd> ChildProcess::wait(std::chrono::milliseconds limit) {
-  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-  pollfd readable{handle.get(), POLLIN, 0};
-  if (!ended()) ::poll(&readable, 1, static_cast<int>(limit.count()));
-  return ended();
+  if (!end_) hear_all(steady_clock::now() + limit);
+  return end_;
 }
 
 void ChildProcess::signal(int number) const {
-  if (!end_) ::kill(pid_, number);
+  const std::int32_t text = number;
+  ::send(control_.get(), &text, sizeof text, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void ChildProcess::kill() {
-  // Processes of the runtime are in the same group. The kernel does not reuse its number before the worker is reaped.
-  if (end_) return;
-  ::kill(-pid_, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  end_ = end_of(status);
+  if (supervisor_ < 0) return;
+  ::shutdown(control_.get(), SHUT_WR);
+  const auto until = steady_clock::now() + std::chrono::milliseconds(2 * supervision::kEndLimitMs);
+  while (!gone_ && steady_clock::now() < until) hear_all(until);
+  end_supervisor();
+}
+
+// It has closed its end and is about to exit, or it was killed, or it is stopped.
+void ChildProcess::end_supervisor() {
+  constexpr int kTries = 1000;
+  siginfo_t how{};
+  const auto has_ended = [&] {
+    how = {};
+    return ::waitid(P_PID, static_cast<id_t>(supervisor_), &how, WEXITED | WNOHANG | WNOWAIT) != 0 || how.si_pid != 0;
+  };
+  if (!gone_) ::kill(supervisor_, SIGKILL);
+  for (int i = 0; i < kTries && !has_ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (how.si_code != CLD_EXITED) kill_session(supervisor_);  // nobody else can do it now
+  ::waitpid(supervisor_, nullptr, WNOHANG);
+  supervisor_ = -1;
 }
 
 std::vector<std::string> ChildProcess::last_words(std::size_t lines) const {

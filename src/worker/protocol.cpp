@@ -5,14 +5,18 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cmath>
 #include <concepts>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <limits>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
+
+#include "base/text.hpp"
 
 namespace assay::worker_protocol {
 namespace {
@@ -143,43 +147,107 @@ Json to(const T& x) {
   }
 }
 
-// Throws exceptions of nlohmann; decode() converts them to an Error.
+// Not a message of this protocol. decode() makes an Error of it.
+class Invalid : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+std::string cut(const std::string& text, std::size_t bytes) {
+  return sanitise(text.substr(0, bytes)) + (text.size() > bytes ? "…" : "");
+}
+
+[[noreturn]] void expected(const char* what, const Json& json) {
+  throw Invalid(fmt::format("{} was expected, not {}", what, cut(json_text(json), 60)));
+}
+
+// The last enumerator of what messages contain; the first is 0.
+template <class T>
+inline constexpr T kLast{};
+template <>
+inline constexpr DType kLast<DType> = DType::kInt2;
+template <>
+inline constexpr ErrorCode kLast<ErrorCode> = ErrorCode::kInternal;
+template <>
+inline constexpr StopReason kLast<StopReason> = StopReason::kFailure;
+
 template <class T>
 void from(const Json& json, T& x);
 
+// Throws Invalid.
 struct Reader {
   const Json& json;
   template <class T>
   void operator()(const char* key, T& value) {
-    from(json.at(key), value);
+    const auto found = json.find(key);
+    if (found == json.end()) throw Invalid(fmt::format("'{}' is missing", key));
+    try {
+      from(*found, value);
+    } catch (const Invalid& problem) {
+      throw Invalid(fmt::format("'{}': {}", key, problem.what()));
+    }
   }
 };
+
+template <std::integral T>
+void from_integer(const Json& json, T& x) {
+  if (json.is_number_unsigned() && std::in_range<T>(json.get<std::uint64_t>()))
+    x = static_cast<T>(json.get<std::uint64_t>());
+  else if (json.is_number_integer() && !json.is_number_unsigned() && std::in_range<T>(json.get<std::int64_t>()))
+    x = static_cast<T>(json.get<std::int64_t>());
+  else
+    expected(std::numeric_limits<T>::is_signed ? "an integer that fits" : "a natural number that fits", json);
+}
+
+double to_double(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string())  // as to() writes them
+    for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan("")})
+      if (json.get_ref<const std::string&>() == fmt::format("{}", special)) return special;
+  expected("a number", json);
+}
+
+const std::string& to_text(const Json& json) {
+  if (!json.is_string()) expected("a text", json);
+  const std::string& text = json.get_ref<const std::string&>();
+  if (text.find('\0') != text.npos) expected("a text without a byte 0", json);  // it would end in a C interface
+  return text;
+}
 
 template <class T>
 void from(const Json& json, T& x) {
   if constexpr (std::same_as<T, Json>) {
     x = json;
   } else if constexpr (std::floating_point<T>) {
-    x = json.is_string() ? std::strtod(json.get_ref<const std::string&>().c_str(), nullptr) : json.get<T>();
-  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, bool> || std::integral<T>) {
-    x = json.get<T>();
+    x = to_double(json);
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!json.is_boolean()) expected("true or false", json);
+    x = json.get<bool>();
+  } else if constexpr (std::integral<T>) {
+    from_integer(json, x);
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, std::filesystem::path>) {
+    x = to_text(json);
   } else if constexpr (std::is_enum_v<T>) {
-    x = static_cast<T>(json.get<int>());
-  } else if constexpr (std::same_as<T, std::filesystem::path>) {
-    x = json.get<std::string>();
+    int number = 0;
+    from_integer(json, number);
+    if (number < 0 || number > static_cast<int>(kLast<T>)) expected("a known value", json);
+    x = static_cast<T>(number);
   } else if constexpr (std::same_as<T, Pair>) {
-    x = {json.at(0).get<std::string>(), json.at(1).get<std::string>()};
+    if (!json.is_array() || json.size() != 2) expected("a pair of texts", json);
+    x = {to_text(json[0]), to_text(json[1])};
   } else if constexpr (std::same_as<T, InputRecipe>) {
     auto recipe = recipe_from_json(json);
-    if (!recipe) throw std::invalid_argument(recipe.error().message);
+    if (!recipe) throw Invalid(cut(recipe.error().message, 200));
     x = std::move(*recipe);
   } else if constexpr (IsVector<T>::value) {
+    if (!json.is_array()) expected("a list", json);
     x.clear();
     for (const Json& item : json) from(item, x.emplace_back());
   } else if constexpr (IsOptional<T>::value) {
     x.reset();
     if (!json.is_null()) from(json, x.emplace());
   } else {
+    if (!json.is_object()) expected("an object", json);
     Reader reader{json};
     fields(reader, x);
   }
@@ -189,18 +257,36 @@ Status gone(std::string_view what) {
   return fail(ErrorCode::kWorkerDied, fmt::format("the other side of the worker's socket was closed while {}", what));
 }
 
-Status receive_bytes(int socket, char* to, std::size_t size, const std::function<Status()>& wait,
-                     std::chrono::milliseconds patience) {
+// Calls `ask` again and again, at its pace, however often the socket becomes ready.
+class Asking {
+ public:
+  explicit Asking(const Patience& patience) : patience_(patience) {}
+
+  // Waits until `socket` may be ready for `events`.
+  Status wait(int socket, short events) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - std::chrono::steady_clock::now());
+    pollfd watched{socket, events, 0};
+    const int limit = patience_.ask ? static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)) : -1;
+    if (::poll(&watched, 1, limit) < 0 && errno != EINTR) return gone("waiting");
+    if ((watched.revents & POLLNVAL) != 0) return gone("waiting: the descriptor is closed");
+    if (!patience_.ask || std::chrono::steady_clock::now() < next_) return {};
+    next_ = std::chrono::steady_clock::now() + patience_.every;
+    return patience_.ask();
+  }
+
+ private:
+  const Patience& patience_;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + patience_.every;
+};
+
+// Whether a call on a non-blocking socket should be tried again.
+bool would_block() { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
+
+Status receive_bytes(int socket, char* to, std::size_t size, Asking& asking) {
   while (size > 0) {
-    pollfd readable{socket, POLLIN, 0};
-    const int ready = ::poll(&readable, 1, wait ? static_cast<int>(patience.count()) : -1);
-    if (ready <= 0) {
-      if (ready < 0 && errno != EINTR) return gone("waiting");
-      if (wait) ASSAY_CHECK_OK(wait());
-      continue;
-    }
-    const ssize_t got = ::recv(socket, to, size, 0);
-    if (got < 0 && errno == EINTR) continue;
+    ASSAY_CHECK_OK(asking.wait(socket, POLLIN));
+    const ssize_t got = ::recv(socket, to, size, MSG_DONTWAIT);
+    if (got < 0 && would_block()) continue;
     if (got <= 0) return gone("receiving");
     to += got;
     size -= static_cast<std::size_t>(got);
@@ -210,36 +296,56 @@ Status receive_bytes(int socket, char* to, std::size_t size, const std::function
 
 }  // namespace
 
-Status send(int socket, const Json& message) {
-  std::string body = json_text(message);
+Patience within(std::chrono::nanoseconds limit) {
+  using std::chrono::milliseconds;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const auto ask = [until, limit]() -> Status {
+    if (std::chrono::steady_clock::now() < until) return {};
+    return fail(ErrorCode::kTimeout,
+                fmt::format("a message took more than {:g} s", std::chrono::duration<double>(limit).count()));
+  };
+  return {ask, std::clamp(std::chrono::duration_cast<milliseconds>(limit / 10), milliseconds(1), milliseconds(250))};
+}
+
+Status send(int socket, const Json& message, const Patience& patience) {
+  const std::string body = json_text(message);
   if (body.size() > kMaxMessageBytes)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a message of {} bytes is too long for the worker", body.size()));
+                fmt::format("a message of {} bytes is too long: at most {} are sent between assay and a worker",
+                            body.size(), kMaxMessageBytes));
   const auto size = static_cast<std::uint32_t>(body.size());
   std::string frame{static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16),
                     static_cast<char>(size >> 24)};
   frame += body;
+  Asking asking(patience);
   for (std::size_t done = 0; done < frame.size();) {
-    const ssize_t sent = ::send(socket, frame.data() + done, frame.size() - done, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    ASSAY_CHECK_OK(asking.wait(socket, POLLOUT));
+    const ssize_t sent = ::send(socket, frame.data() + done, frame.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && would_block()) continue;
     if (sent <= 0) return gone("sending");
     done += static_cast<std::size_t>(sent);
   }
   return {};
 }
 
-Result<Json> receive(int socket, const std::function<Status()>& wait, std::chrono::milliseconds patience) {
+Result<Json> receive(int socket, const Patience& patience, std::uint32_t most_bytes) {
+  Asking asking(patience);
   unsigned char head[4];
-  ASSAY_CHECK_OK(receive_bytes(socket, reinterpret_cast<char*>(head), sizeof head, wait, patience));
+  ASSAY_CHECK_OK(receive_bytes(socket, reinterpret_cast<char*>(head), sizeof head, asking));
   const std::uint32_t size =
       head[0] | std::uint32_t{head[1]} << 8 | std::uint32_t{head[2]} << 16 | std::uint32_t{head[3]} << 24;
-  if (size > kMaxMessageBytes)
-    return fail(ErrorCode::kInternal, fmt::format("a message with a length of {} bytes", size));
+  if (size > most_bytes)
+    return fail(ErrorCode::kInternal, fmt::format("a message of {} bytes; at most {} are valid", size, most_bytes));
   std::string body(size, '\0');
-  ASSAY_CHECK_OK(receive_bytes(socket, body.data(), body.size(), wait, patience));
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return fail(ErrorCode::kInternal, "a message that is not JSON");
+  ASSAY_CHECK_OK(receive_bytes(socket, body.data(), body.size(), asking));
+  Result<Json> json = parse_json(body, "a message");
+  if (!json) return fail(ErrorCode::kInternal, cut(json.error().message, 300));
   return json;
+}
+
+Status await_message(int socket) {
+  const Patience for_ever{};
+  return Asking(for_ever).wait(socket, POLLIN);
 }
 
 template <class T>
@@ -252,15 +358,22 @@ Result<T> decode(const Json& json) try {
   T value;
   from(json, value);
   return value;
-} catch (const std::exception& problem) {
-  return fail(ErrorCode::kInternal, fmt::format("a message of the worker's protocol is invalid: {}", problem.what()));
+} catch (const Invalid& problem) {
+  return fail(ErrorCode::kInternal, problem.what());
 }
 
 Json encode_error(const Error& error) { return to(error); }
 
-Error decode_error(const Json& json) {
+Result<Error> decode_error(const Json& json) {
+  constexpr std::size_t kMessageBytes = 16'000, kContexts = 20;
   auto error = decode<Error>(json);
-  return error ? std::move(*error) : std::move(error.error());
+  if (!error) return error;
+  const auto shorten = [](std::string& text) { text = cut(text, kMessageBytes); };
+  shorten(error->message);
+  shorten(error->hint);
+  if (error->context.size() > kContexts) error->context.resize(kContexts);
+  std::ranges::for_each(error->context, shorten);
+  return error;
 }
 
 #define ASSAY_MESSAGE(T)             \

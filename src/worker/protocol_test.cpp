@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <thread>
 
 #include "worker/process.hpp"
 
@@ -24,36 +27,130 @@ struct Ends {
   Descriptor ours, theirs;
 };
 
+const Patience kNoLimit{};
+
+// What the other side sends raw, with a length before it.
+std::string framed(const std::string& body) {
+  const auto size = static_cast<std::uint32_t>(body.size());
+  std::string frame{static_cast<char>(size), static_cast<char>(size >> 8), static_cast<char>(size >> 16),
+                    static_cast<char>(size >> 24)};
+  return frame + body;
+}
+Error error_of(const std::string& bytes, std::uint32_t most = kMaxMessageBytes) {
+  Ends ends;
+  std::thread writer([&] {  // more than the socket's buffer
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t sent = ::send(ends.ours.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      done += static_cast<std::size_t>(sent);
+    }
+    ::shutdown(ends.ours.get(), SHUT_WR);
+  });
+  const Result<Json> received = receive(ends.theirs.get(), kNoLimit, most);
+  ends.theirs = Descriptor();
+  writer.join();
+  return received ? Error{ErrorCode::kInternal, "a valid message: " + json_text(*received)} : received.error();
+}
+
 TEST(Protocol, SendsMessagesOfEverySize) {
   const Ends ends;
   for (const std::size_t size : {0, 1, 255, 256, 70'000}) {
     const Json message{{"text", std::string(size, 'x')}};
-    ASSERT_TRUE(send(ends.ours.get(), message));
-    EXPECT_EQ(receive(ends.theirs.get()).value(), message);
+    ASSERT_TRUE(send(ends.ours.get(), message, kNoLimit));
+    EXPECT_EQ(receive(ends.theirs.get(), kNoLimit).value(), message);
   }
+}
+
+TEST(Protocol, SendsMessagesBeyondTheSocketsBuffer) {
+  const Ends ends;
+  const Json message{{"text", std::string(3'000'000, 'x')}};
+  std::thread reader([&] { EXPECT_EQ(receive(ends.theirs.get(), kNoLimit).value(), message); });
+  EXPECT_TRUE(send(ends.ours.get(), message, kNoLimit));
+  reader.join();
 }
 
 TEST(Protocol, ReportsThatTheOtherSideWasClosed) {
   Ends ends;
   ends.theirs = Descriptor();
-  EXPECT_EQ(receive(ends.ours.get()).error().code, ErrorCode::kWorkerDied);
-  EXPECT_EQ(send(ends.ours.get(), Json()).error().code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(receive(ends.ours.get(), kNoLimit).error().code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(send(ends.ours.get(), Json(), kNoLimit).error().code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(error_of("").code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(error_of(framed("{}").substr(0, 3)).code, ErrorCode::kWorkerDied) << "in the middle of a length";
+  EXPECT_EQ(error_of(framed("{\"ok\": 1}").substr(0, 9)).code, ErrorCode::kWorkerDied) << "in the middle of a message";
+}
+
+TEST(Protocol, AClosedDescriptorEndsAWait) {
+  const int closed = Ends().ours.get();
+  EXPECT_EQ(await_message(closed).error().code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(receive(closed, kNoLimit).error().code, ErrorCode::kWorkerDied);
+  EXPECT_EQ(send(closed, Json(), kNoLimit).error().code, ErrorCode::kWorkerDied);
 }
 
 TEST(Protocol, RefusesInvalidMessages) {
-  const Ends ends;
-  ASSERT_EQ(::send(ends.ours.get(), "\xff\xff\xff\xff", 4, 0), 4);
-  EXPECT_THAT(receive(ends.theirs.get()).error().message, HasSubstr("4294967295 bytes"));
-  ASSERT_EQ(::send(ends.ours.get(), "\x02\0\0\0{]", 6, 0), 6);
-  EXPECT_EQ(receive(ends.theirs.get()).error().code, ErrorCode::kInternal);
+  EXPECT_THAT(error_of("\xff\xff\xff\xff").message, HasSubstr("4294967295 bytes"));
+  EXPECT_THAT(error_of(framed(std::string(101, ' ')), 100).message, HasSubstr("101 bytes; at most 100"));
+  for (const std::string& body :
+       {std::string("{]"), std::string(), std::string("GET / HTTP/1.0\r\n"), std::string("{\"a\": 1}\0", 9),
+        std::string("{\"a\": \"\0\"}", 10), std::string("{\"a\": \"\xff\xfe\"}"), std::string("{\"a\": 1e999}"),
+        std::string("{\"a\": 1, \"a\": 2}"), std::string("{\"a\": NaN}")}) {
+    const Error error = error_of(framed(body));
+    EXPECT_EQ(error.code, ErrorCode::kInternal) << body;
+    EXPECT_THAT(error.message, HasSubstr("a message: ")) << body;
+  }
 }
 
-TEST(Protocol, CallsWaitWhileNothingArrives) {
+TEST(Protocol, DeepNestingIsRefusedBeforeItIsParsed) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_THAT(error_of(framed(nested(300'000))).message, HasSubstr("nesting deeper than 200"));
+  EXPECT_THAT(error_of(framed(std::string(4'000'000, '['))).message, HasSubstr("nesting deeper than 200"));
+  EXPECT_THAT(error_of(framed(std::string(20'000'000, '['))).message, HasSubstr("20000000 bytes; at most"));
+  EXPECT_THAT(error_of(framed(nested(200))).message, HasSubstr("a valid message"));
+}
+
+TEST(Protocol, AMessageThatIsOneLongTokenIsNotQuotedAsAWhole) {
+  EXPECT_LT(error_of(framed("\"" + std::string(3'000'000, 'x'))).message.size(), 400u);
+}
+
+TEST(Protocol, AsksWhileNothingArrives) {
   const Ends ends;
   int asked = 0;
-  const auto waiter = [&]() -> Status { return ++asked < 3 ? Status() : fail(ErrorCode::kTimeout, "enough"); };
-  EXPECT_EQ(receive(ends.ours.get(), waiter, std::chrono::milliseconds(1)).error().message, "enough");
+  const auto ask = [&]() -> Status { return ++asked < 3 ? Status() : fail(ErrorCode::kTimeout, "enough"); };
+  EXPECT_EQ(receive(ends.ours.get(), {ask, std::chrono::milliseconds(1)}).error().message, "enough");
   EXPECT_EQ(asked, 3);
+}
+
+TEST(Protocol, AsksAlsoWhileBytesArriveOneByOne) {
+  const Ends ends;
+  const std::string slow = framed(std::string(10'000, ' '));
+  int asked = 0;  // each time, one byte more is there: the receiver never has to wait
+  const auto ask = [&]() -> Status {
+    if (asked == 100) return fail(ErrorCode::kTimeout, "enough");
+    EXPECT_EQ(::send(ends.ours.get(), slow.data() + asked++, 1, 0), 1);
+    return {};
+  };
+  EXPECT_EQ(receive(ends.theirs.get(), {ask, std::chrono::milliseconds(0)}).error().message, "enough");
+}
+
+TEST(Protocol, AsksWhileTheOtherSideDoesNotRead) {
+  const Ends ends;
+  int asked = 0;
+  const auto ask = [&]() -> Status { return ++asked < 3 ? Status() : fail(ErrorCode::kTimeout, "enough"); };
+  const Json large{{"text", std::string(3'000'000, 'x')}};
+  EXPECT_EQ(send(ends.ours.get(), large, {ask, std::chrono::milliseconds(1)}).error().message, "enough");
+}
+
+TEST(Protocol, AMessageHasItsTimeFromTheFirstByteToTheLast) {
+  const Ends ends;
+  ASSERT_EQ(::send(ends.ours.get(), framed("{}").data(), 5, 0), 5);
+  const auto late = receive(ends.theirs.get(), within(std::chrono::nanoseconds(1)));
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+  EXPECT_THAT(late.error().message, HasSubstr("a message took more than"));
+}
+
+TEST(Protocol, DoesNotSendWhatTheOtherSideWouldRefuse) {
+  const Ends ends;
+  const Json large{{"text", std::string(kMaxMessageBytes, 'x')}};
+  EXPECT_EQ(send(ends.ours.get(), large, kNoLimit).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(Protocol, KeepsEveryFieldOfARequest) {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // assay-worker: one inference runtime in one process, controlled over a socket (worker/protocol.hpp). Users do not
-// start it.
+// start it. Its supervisor (worker/supervision.hpp) ends it with its controller, whatever the runtime is doing.
 
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/text.hpp"
 #include "worker/protocol.hpp"
@@ -29,21 +27,6 @@ WorkerSession* g_session = nullptr;
 void on_terminate(int) {
   if (g_session == nullptr || !g_session->measuring) ::_exit(128 + SIGTERM);
   g_session->interrupted = true;
-}
-
-/// Ends this process when its controller has ended, whatever the runtime is doing. (PR_SET_PDEATHSIG would already act
-/// when the controller's *thread* that started it ends.)
-void follow_controller_into_death() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([] {
-    pollfd socket{worker_protocol::kSocket, 0, 0};  // a hang-up is always reported
-    while (::poll(&socket, 1, -1) < 0 || (socket.revents & (POLLHUP | POLLERR)) == 0) {
-    }
-    ::_exit(1);
-  }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void prepare_process(std::optional<std::uint64_t> memory_limit_bytes) {
@@ -71,16 +54,27 @@ void prepare_process(std::optional<std::uint64_t> memory_limit_bytes) {
 #endif
 }
 
+/// For one message. A controller that was stopped (Ctrl-Z) in the middle of one gets this time.
+constexpr std::chrono::minutes kMessageLimit{10};
+
+Status answer(const Json& reply) {
+  using namespace worker_protocol;
+  const Status sent = send(kSocket, reply, within(kMessageLimit));
+  if (sent || sent.error().code != ErrorCode::kInvalidArgument) return sent;
+  return send(kSocket, Json{{"error", encode_error(sent.error())}}, within(kMessageLimit));
+}
+
 int serve(const std::string& plugin_file, const std::string& home) {
   Json hello{{"protocol", worker_protocol::kVersion}};
   auto plugin = EnginePlugin::open(plugin_file);
   if (!plugin) hello["error"] = worker_protocol::encode_error(plugin.error());
-  if (!worker_protocol::send(worker_protocol::kSocket, hello) || !plugin) return 1;
+  using namespace worker_protocol;
+  if (!send(kSocket, hello, within(kMessageLimit)) || !plugin) return 1;
   WorkerSession session(std::move(*plugin), home);
   g_session = &session;
-  while (true) {
-    const auto request = worker_protocol::receive(worker_protocol::kSocket);
-    if (!request || !worker_protocol::send(worker_protocol::kSocket, session.handle(*request))) break;
+  while (await_message(kSocket)) {
+    const auto request = receive(kSocket, within(kMessageLimit));
+    if (!request || !answer(session.handle(*request))) break;
   }
   g_session = nullptr;
   return 0;
@@ -103,6 +97,5 @@ int main(int argc, char** argv) {
     return 2;
   }
   assay::prepare_process(memory_limit);
-  assay::follow_controller_into_death();
   return assay::serve(plugin, home);
 }

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import uuid
 import tool
 
 
@@ -23,8 +24,9 @@ def runs(process):
 
 class Faults(tool.ToolTest):
     def workers_of(self, process):
-        found = subprocess.run(["pgrep", "-P", str(process.pid), "assay-worker"], capture_output=True, text=True)
-        return [int(each) for each in found.stdout.split()]
+        """Each has a supervisor between itself and the program."""
+        children = lambda parent, name: subprocess.run(["pgrep", "-P", str(parent), name], capture_output=True, text=True).stdout.split()
+        return [int(each) for supervisor in children(process.pid, "assay-supervise") for each in children(supervisor, "assay-worker")]
 
     def test_the_null_engine_is_measured_and_verified(self):
         row, = self.null()
@@ -493,6 +495,172 @@ class Faults(tool.ToolTest):
         result = self.run_tool("bench", "--engine", "null", expect=2)
         self.assertIn("/proc/nowhere", result.stderr)
         self.assertIn("ASSAY_CACHE_DIR", result.stderr)
+
+
+def marked(mark):
+    """The living processes whose environment contains the mark, by name."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if runs(folder.name) and mark.encode() in (folder / "environ").read_bytes():
+                found.append(f"{folder.name} {(folder / 'comm').read_text().strip()}")
+        except OSError:
+            pass  # it has just ended
+    return found
+
+
+class Families(tool.ToolTest):
+    """Whatever ends a run, no process of it is left: neither workers nor what these started in sessions of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.mark = f"ASSAY_TEST_MARK={uuid.uuid4()}"
+        self.environment["ASSAY_TEST_MARK"] = self.mark.split("=")[1]
+
+    def daemons(self, *options):
+        """A run whose worker has two daemons, as soon as it measures."""
+        process = self.start("bench", "--engine", "null", "--engine-option", "daemons=2", *options, "--iterations", "100000", "--warmup", "1",
+                             "--batch-sizes", "1", "--benchmark-only", "--quiet", "--output-format", "json", start_new_session=True)
+        self.addCleanup(process.kill)
+        self.wait_until("a worker and its daemons run", lambda: sum(each.endswith("assay-worker") for each in marked(self.mark)) == 3)
+        return process
+
+    def assert_none_is_left(self):
+        self.wait_until("no process is left", lambda: not marked(self.mark))
+
+    def test_after_a_run(self):
+        self.null("--engine-option", "daemons=2")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_a_crash(self):
+        row, = self.null("--engine-option", "daemons=2", "crash_at_run=5", expect=1)
+        self.assertEqual(row["reason_code"], "worker_died")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_a_timeout(self):
+        row, = self.null("--engine-option", "daemons=2", "hang_at_run=5", "--timeout", "10", expect=1)
+        self.assertEqual(row["reason_code"], "timeout")
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_kill_9(self):
+        process = self.daemons("hang_at_run=5")
+        process.kill()
+        process.communicate()
+        self.assert_none_is_left()
+
+    def test_after_kill_9_of_a_run_with_a_stopped_worker(self):
+        """A worker that is stopped cannot see that its controller has ended."""
+        process = self.daemons("hang_at_run=5")
+        for each in marked(self.mark):
+            if each.endswith("assay-worker"):
+                os.kill(int(each.split()[0]), signal.SIGSTOP)
+        process.kill()
+        process.communicate()
+        self.assert_none_is_left()
+
+    def test_after_ctrl_c(self):
+        process = self.daemons("cost_ns=1000000")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual(marked(self.mark), [])
+
+    def test_after_two_signals(self):
+        process = self.daemons("hang_at_run=5")
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=tool.DEADLINE)
+        self.assert_none_is_left()
+
+
+class FullDisk(tool.ToolTest):
+    """A small file system that is filled while a cell is measured, at each place to which a run writes."""
+
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m", "assay-test", self.disk], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"this user may not mount a file system: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+
+    def fill(self):
+        """Until not one byte more can be written."""
+        with (self.disk / "filler").open("ab", buffering=0) as filler:
+            for size in (1 << 20, 1 << 12, 1):
+                try:
+                    while True:
+                        filler.write(b"x" * size)
+                except OSError:
+                    pass
+
+    def run_that_meets_a_full_disk(self, *arguments, expect=1):
+        """Two cells: the first is measured before, the disk is full when the second one is; its rows, and what it printed."""
+        process = self.start("bench", "--engine", "null", "--engine-option", "cost_ns=100000000", "--iterations", "20", "--warmup", "0", "--batch-sizes", "1",
+                             "2", "--save", "--output-format", "json", *arguments)
+        self.addCleanup(process.kill)
+        self.wait_until("a cell is done", lambda: len(list(self.folder.glob("**/*.spool/*/*/DONE"))) == 2)  # with that of the run before
+        self.fill()
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, expect, out + err)
+        self.assertNotIn("terminate called", err)
+        self.assertIn("results", json.loads(out), err)
+        return json.loads(out)["results"], err
+
+    def before(self, *arguments):
+        self.null("--save", *arguments, batch="4")
+
+    def test_spool(self):
+        spool = ("--spool", "disk/x.spool")
+        self.before(*spool)
+        rows, err = self.run_that_meets_a_full_disk(*spool)
+        self.assertEqual([(row["status"], row["reason_code"]) for row in rows], [("completed", None), ("failed", "internal")])
+        self.assertIn("No space left on device", rows[1]["message"])
+        self.assertRegex(err, r"the result of .* batch_2.* is not saved: cannot write '.*disk/x.spool/.*': No space left on device")
+        self.assertNotIn("saved in the database", err)
+        self.assertIn("the other results are in the database", err)
+        self.assertEqual(self.run_json("db", "info")["results"], 2, "what was measured before is there")
+
+    def test_output_folder(self):
+        self.before()
+        rows, err = self.run_that_meets_a_full_disk("--output-dir", "disk/out")
+        self.assertEqual([row["status"] for row in rows], ["completed", "completed"])
+        self.assertRegex(err, r"cannot write 'disk/out/.*': No space left on device")
+        self.assertEqual(self.run_json("db", "info")["results"], 3)
+
+    def test_database(self):
+        place = ("--db-path", "disk/x.duckdb", "--spool", "x.spool")
+        self.before(*place)
+        rows, err = self.run_that_meets_a_full_disk(*place)
+        self.assertEqual([row["status"] for row in rows], ["completed", "completed"])
+        self.assertIn("the database was not updated", err)
+        self.assertIn("the results are safe in 'x.spool'", err)
+        self.assertNotIn("saved in the database", err)
+        (self.disk / "filler").unlink()
+        self.assertEqual(self.run_json("db", "ingest", *place)["bundles"], 2)
+
+    def test_everything(self):
+        place = ("--db-path", "disk/x.duckdb", "--output-dir", "disk/out")
+        self.before(*place)
+        rows, err = self.run_that_meets_a_full_disk(*place)
+        self.assertEqual([row["status"] for row in rows], ["completed", "failed"])
+        self.assertRegex(err, r"the result of .* batch_2.* is not saved: .*No space left on device")
+        self.assertNotIn("saved in the database", err)
+        (self.disk / "filler").unlink()
+        self.run_tool("db", "ingest", "--db-path", "disk/x.duckdb", expect=0)
+        # With the one that was measured before, and what is left of the second cell as a row that was cut short.
+        self.assertEqual(self.run_json("db", "info", "--db-path", "disk/x.duckdb")["results"], 3)
+
+    def test_a_disk_that_is_full_from_the_beginning(self):
+        self.before("--spool", "disk/x.spool")
+        self.fill()
+        result = self.run_tool("bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", "1", "2", "--save", "--spool",
+                               "disk/x.spool", "--output-format", "json", expect=1)
+        rows = json.loads(result.stdout)["results"]
+        self.assertEqual([(row["status"], row["reason_code"]) for row in rows], [("failed", "internal")] * 2)
+        self.assertEqual(len(re.findall(" is not saved: .*No space left on device", result.stderr)), 2, result.stderr)
+        self.assertNotIn("in the database", result.stderr)
 
 
 class MemoryLimits(tool.ToolTest):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models written for one set of shapes: ONNX's own checker and ONNX Runtime, which runs them as it runs the originals."""
+import os
 import pathlib
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import tool
 
 sys.path.insert(0, str(pathlib.Path(tool.DEPS) / "onnxruntime"))
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the library starts
 import onnxruntime  # noqa: E402
 
 GOLDENS = tool.SOURCE / "tests" / "goldens"

@@ -34,8 +34,8 @@ class ToolTest(unittest.TestCase):
         self.environment["HF_HUB_OFFLINE"] = "1"
         self.environment["HF_HOME"] = str(self.folder / "hf-home")
 
-    def start(self, *arguments, **options):
-        return subprocess.Popen([BINARY, *(each if isinstance(each, bytes) else str(each) for each in arguments)], cwd=self.folder, env=self.environment, text=True,
+    def start(self, *arguments, program=BINARY, **options):
+        return subprocess.Popen([program, *(each if isinstance(each, bytes) else str(each) for each in arguments)], cwd=self.folder, env=self.environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def run_tool(self, *arguments, expect=None, timeout=DEADLINE, **options):
