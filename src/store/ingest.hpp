@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include <assay/result.hpp>
 
 #include "store/duckdb.hpp"
+#include "store/fresh_bundles.hpp"
+#include "store/sample_appender.hpp"
 #include "store/store.hpp"
 
 namespace assay::duckdb {
@@ -13,5 +16,10 @@ namespace assay::duckdb {
 /// Store::ingest into an open database; there must be enough free space on the disk of `database_path`.
 [[nodiscard]] Result<IngestReport> ingest_spool(Database& database, const std::filesystem::path& database_path,
                                                 const std::filesystem::path& spool);
+
+/// The rows of these bundles, in one transaction and in this order. Their samples go into the table, or to `samples`. A
+/// bundle that cannot be read is refused in `report`. Errors: those of DuckDB; then nothing was added.
+[[nodiscard]] Status ingest_bundles(Database& database, const std::vector<FreshBundle>& bundles, IngestReport& report,
+                                    SampleSink* samples = nullptr);
 
 }  // namespace assay::duckdb
