@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kUnfinished = ".tmp-";
+constexpr std::string_view kRemains = ".remains";
 constexpr std::string_view kFormerName = "form";  // of kv_cache, in keys of version 2 and below
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
@@ -221,8 +222,9 @@ Result<BundleWriter> BundleWriter::begin(const fs::path& spool, Record draft, co
   ASSAY_TRY(state->lock, create_locked_folder(state->folder));
   state->draft = std::move(draft);
   state->context = context;
-  Status written = write_manifest(state->folder, state->draft);
-  if (written) written = write_environment(state->folder, context, Json::object());
+  // The manifest last: a folder that has one has all that a bundle needs.
+  Status written = write_environment(state->folder, context, Json::object());
+  if (written) written = write_manifest(state->folder, state->draft);
   if (!written) {
     std::error_code ignored;
     fs::remove_all(state->folder, ignored);
@@ -253,27 +255,30 @@ void BundleWriter::discard() {
   fs::remove_all(state_->folder, ignored);
 }
 
-Result<Bundle> read_bundle(const fs::path& folder) {
+namespace {
+
+using Texts = std::map<std::string_view, std::string>;
+
+struct Sealed {
+  std::string sha256;  ///< of DONE
+  std::set<std::string, std::less<>> files;
+};
+
+/// Checks every file that DONE names. Those of `texts` are read into it.
+Result<Sealed> check_hashes(const fs::path& folder, Texts& texts) {
   const auto done = read_file(folder / bundle_file::kDone);
   if (!done && done.error().code == ErrorCode::kNotFound)
     return fail(ErrorCode::kNotFound,
                 fmt::format("'{}' is not a whole bundle: it has no DONE", escape_bytes(folder.string())));
   if (!done) return tl::unexpected<Error>(done.error());
-  Bundle bundle;
-  bundle.folder = folder;
-  bundle.sha256 = sha256_hex(*done);
-  // What is parsed later is read once.
-  std::map<std::string_view, std::string> texts{
-      {bundle_file::kManifest, {}}, {bundle_file::kEnvironment, {}}, {bundle_file::kOutputs, {}}};
-  std::set<std::string_view> named;
+  Sealed sealed{sha256_hex(*done), {}};
   const auto hash_of = [&](std::string_view name) -> Result<std::string> {
     const auto text = texts.find(name);
     if (text == texts.end()) return sha256_file(folder / name);
     ASSAY_TRY(text->second, read_file(folder / name));
     return sha256_hex(text->second);
   };
-  const std::vector<std::string> lines = split(*done, '\n');
-  for (const std::string& line : lines) {
+  for (const std::string& line : split(*done, '\n')) {
     if (line.empty()) continue;
     const std::string_view name = line.size() > 66 ? std::string_view(line).substr(66) : std::string_view();
     if (!is_plain_name(name)) return mismatch(folder, "DONE is not a list of hashes and files");
@@ -282,8 +287,51 @@ Result<Bundle> read_bundle(const fs::path& folder) {
       return mismatch(folder, fmt::format("'{}' is missing", name));
     if (!hash) return tl::unexpected<Error>(hash.error());
     if (line.compare(0, 64, *hash) != 0) return mismatch(folder, fmt::format("'{}' is not what was written", name));
-    named.insert(name);
+    sealed.files.emplace(name);
   }
+  return sealed;
+}
+
+/// Whether there is enough for a bundle: a process that is killed may have written less, and what was not yet on the
+/// disk when the power failed may be empty. Errors: those of reading; then nobody knows.
+Result<bool> has_begun(const fs::path& folder) {
+  for (const std::string_view name : {bundle_file::kManifest, bundle_file::kEnvironment}) {
+    const Result<std::string> text = read_file(folder / name);
+    if (!text && text.error().code == ErrorCode::kNotFound) return false;
+    if (!text) return tl::unexpected<Error>(text.error());
+    if (const Result<Json> json = parse_json(*text, (folder / name).string()); !json || !json->is_object()) return false;
+  }
+  return true;
+}
+
+/// Moves a folder of an attempt out of the way: `<spool>/.remains/<task key>/<attempt id>`. Nothing is deleted.
+Status set_aside(const fs::path& folder, std::string_view attempt_id) {
+  const fs::path task = folder.parent_path();
+  const fs::path there = task.parent_path() / kRemains / task.filename();
+  ASSAY_CHECK_OK(make_directories(there));
+  std::error_code ignored;
+  std::string name(attempt_id);
+  for (int n = 2; fs::exists(there / name, ignored); ++n) name = fmt::format("{}-{}", attempt_id, n);
+  if (::rename(folder.c_str(), (there / name).c_str()) != 0) return io_failure(errno, "rename", folder);
+  return {};
+}
+
+void report_set_aside(std::size_t attempts, const fs::path& spool) {
+  if (attempts > 0)
+    log_warning("unfinished attempts that have no result: {}; their files were moved to '{}' and can be removed",
+                attempts, escape_bytes((spool / kRemains).string()));
+}
+
+}  // namespace
+
+Result<Bundle> read_bundle(const fs::path& folder) {
+  // What is parsed later is read once.
+  Texts texts{{bundle_file::kManifest, {}}, {bundle_file::kEnvironment, {}}, {bundle_file::kOutputs, {}}};
+  ASSAY_TRY(const Sealed sealed, check_hashes(folder, texts));
+  const std::set<std::string, std::less<>>& named = sealed.files;
+  Bundle bundle;
+  bundle.folder = folder;
+  bundle.sha256 = sealed.sha256;
   bundle.has_samples = named.contains(bundle_file::kSamples);
   if (!named.contains(bundle_file::kManifest) || !named.contains(bundle_file::kEnvironment))
     return mismatch(folder, "DONE does not name its manifest and environment");
@@ -345,8 +393,20 @@ Result<std::vector<fs::path>> list_bundles(const fs::path& spool, std::vector<Er
   return bundles;
 }
 
+namespace {
+
+Status seal_or_set_aside(const fs::path& folder, const std::string& attempt_id, std::size_t& sealed,
+                         std::size_t& aside) {
+  ASSAY_TRY(const bool begun, has_begun(folder));
+  ASSAY_CHECK_OK(begun ? seal(folder, attempt_id).map([](const fs::path&) {}) : set_aside(folder, attempt_id));
+  ++(begun ? sealed : aside);
+  return {};
+}
+
+}  // namespace
+
 Result<std::size_t> seal_abandoned(const fs::path& spool) {
-  std::size_t sealed = 0;
+  std::size_t sealed = 0, aside = 0;
   ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
   for (const fs::path& task : tasks) {
     if (!is_plain_name(task.filename().string())) continue;
@@ -358,18 +418,32 @@ Result<std::size_t> seal_abandoned(const fs::path& spool) {
       const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       // Its writer still runs.
       if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-      // Its writer was killed before anything was measured.
-      if (std::error_code ignored; !fs::exists(folder / bundle_file::kManifest, ignored)) {
-        fs::remove(folder, ignored);  // only if it is empty
-        continue;
-      }
-      if (const auto bundle = seal(folder, name.substr(kUnfinished.size())); bundle)
-        ++sealed;
-      else
-        log_warning("{}", to_string(bundle.error()));
+      if (std::error_code not_empty; fs::remove(folder, not_empty)) continue;  // its writer was killed at once
+      if (std::error_code ignored; !fs::exists(folder, ignored)) continue;     // another process sealed it
+      if (const Status done = seal_or_set_aside(folder, name.substr(kUnfinished.size()), sealed, aside); !done)
+        log_warning("{}", to_string(done.error()));
     }
   }
+  report_set_aside(aside, spool);
   return sealed;
+}
+
+void set_aside_remains(const fs::path& spool, std::vector<fs::path>& bundles) {
+  std::size_t aside = 0;
+  std::erase_if(bundles, [&](const fs::path& folder) {
+    std::error_code ignored;
+    if (fs::exists(folder / bundle_file::kManifest, ignored) && fs::exists(folder / bundle_file::kEnvironment, ignored))
+      return false;
+    Texts none;
+    const Result<Sealed> sealed = check_hashes(folder, none);
+    const auto names = [&](std::string_view name) { return sealed->files.contains(name); };
+    if (!sealed || (names(bundle_file::kManifest) && names(bundle_file::kEnvironment))) return false;
+    const Status done = set_aside(folder, folder.filename().string());
+    if (!done) log_warning("{}", to_string(done.error()));
+    if (done) ++aside;
+    return done.has_value();
+  });
+  report_set_aside(aside, spool);
 }
 
 }  // namespace assay

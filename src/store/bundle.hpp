@@ -17,7 +17,8 @@
 /// it (docs/formats.md). It is the source of truth; the database can be rebuilt from it (store.hpp).
 ///
 /// A bundle is written as `.tmp-<attempt id>` and renamed when all of it is on the disk: a folder without that prefix
-/// is whole, or was damaged afterwards and is refused. Out of scope: DuckDB, statistics.
+/// is whole, or was damaged afterwards and is refused, at each ingest until somebody removes it. Out of scope: DuckDB,
+/// statistics.
 namespace assay {
 
 namespace bundle_file {
@@ -104,7 +105,12 @@ struct Bundle {
                                                                       std::vector<Error>* refused = nullptr);
 
 /// Makes whole bundles of those whose writer is gone. Returns how many. What cannot be sealed stays, with a warning. An
-/// empty folder, whose writer was killed at once, is removed.
+/// empty folder, whose writer was killed at once, is removed. A folder without a complete manifest and environment has
+/// no result: it moves to `<spool>/.remains/<task key>/<attempt id>`, with one warning for all of them.
 [[nodiscard]] Result<std::size_t> seal_abandoned(const std::filesystem::path& spool);
+
+/// Moves those of `bundles` there, too, that an older assay sealed although they had no manifest or no environment, and
+/// removes them from the list. One with a file that is missing or differs is damaged, and stays.
+void set_aside_remains(const std::filesystem::path& spool, std::vector<std::filesystem::path>& bundles);
 
 }  // namespace assay

@@ -28,6 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class BundleTest : public ::testing::Test {
  protected:
@@ -182,14 +183,47 @@ TEST_F(BundleTest, AWriterCanBeginWhileOtherProcessesLookForAbandonedBundles) {
   locking.join();
 }
 
-TEST_F(BundleTest, TheEmptyFolderOfAWriterThatWasKilledIsRemoved) {
-  const fs::path empty = spool_ / "task" / ".tmp-killed", other = spool_ / "task" / ".tmp-unknown";
-  fs::create_directories(empty);
-  fs::create_directories(other);
-  std::ofstream(other / "file") << "x";
+TEST_F(BundleTest, TheEmptyFolderOfAWriterThatWasKilledIsRemovedAndOneWithoutAResultIsSetAside) {
+  const fs::path task = spool_ / "task", remains = spool_ / ".remains" / "task";
+  fs::create_directories(task / ".tmp-empty");
+  const auto write = [](const fs::path& folder, std::initializer_list<std::pair<const char*, const char*>> files) {
+    fs::create_directories(folder);
+    for (const auto& [name, text] : files) std::ofstream(folder / name) << text;
+  };
+  write(task / ".tmp-early", {{"environment.json", "{}"}});
+  write(task / ".tmp-torn", {{"environment.json", "{}"}, {"manifest.json", ""}});
+  write(task / ".tmp-older", {{"manifest.json", "{}"}});
   EXPECT_EQ(*seal_abandoned(spool_), 0U);
-  EXPECT_FALSE(fs::exists(empty));
-  EXPECT_TRUE(fs::exists(other / "file"));
+  EXPECT_TRUE(fs::is_empty(task));
+  for (const char* name : {"early/environment.json", "torn/manifest.json", "older/manifest.json"})
+    EXPECT_TRUE(fs::exists(remains / name)) << name << " is kept";
+  write(task / ".tmp-early", {{"environment.json", "{}"}});
+  EXPECT_EQ(*seal_abandoned(spool_), 0U);
+  EXPECT_TRUE(fs::exists(remains / "early-2")) << "beside that of the same name";
+  EXPECT_THAT(*list_bundles(spool_), IsEmpty());
+}
+
+// An older assay wrote the manifest first, and sealed what a process left that was killed after it.
+TEST_F(BundleTest, WhatWasSealedWithoutAnEnvironmentIsSetAsideAndADamagedBundleIsNot) {
+  const fs::path whole = testing::write_fake_bundle(spool_, record_, samples_), task = whole.parent_path();
+  const fs::path sealed = task / "sealed", lost = task / "lost", changed = task / "changed";
+  const auto seal = [](const fs::path& folder) {
+    std::ofstream(folder / "DONE") << *sha256_file(folder / "manifest.json") + "  manifest.json\n";
+  };
+  for (const fs::path& folder : {sealed, lost, changed}) {
+    fs::copy(whole, folder);
+    fs::remove(folder / "environment.json");  // of `lost`, DONE names it
+  }
+  seal(sealed);
+  seal(changed);
+  std::ofstream(changed / "manifest.json", std::ios::app) << " ";
+  std::vector<fs::path> bundles = *list_bundles(spool_);
+  set_aside_remains(spool_, bundles);
+  EXPECT_THAT(bundles, UnorderedElementsAre(whole, lost, changed));
+  EXPECT_TRUE(fs::exists(spool_ / ".remains" / record_.task_key / "sealed" / "samples.bin"));
+  EXPECT_EQ(read_error(lost).code, ErrorCode::kMismatch);
+  EXPECT_EQ(read_error(changed).code, ErrorCode::kMismatch);
+  EXPECT_THAT(*list_bundles(spool_), UnorderedElementsAre(whole, lost, changed));
 }
 
 TEST_F(BundleTest, AWriterThatGoesKeepsWhatTheWorkerWrote) {

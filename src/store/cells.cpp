@@ -159,39 +159,4 @@ Status derive_all_cells(Database& database) {
   return follow_launches(database);
 }
 
-Result<std::vector<Error>> check_cells(Database& database) {
-  std::vector<Error> findings;
-  const std::string sql = fmt::format("SELECT {} FROM benchmark_results WHERE result_id = $1", field_list());
-  const auto check = [&](std::int64_t result_id, std::vector<Launch>& launches) -> Status {
-    ASSAY_TRY(const Record expected, derive_cell(database, launches));
-    const Json id[] = {result_id};
-    ASSAY_TRY(const Rows found, database.query(sql, id));
-    Json row;
-    if (found.rows.size() == 1) {
-      ASSAY_TRY(const Record record, record_from_row(found.rows[0], 0));
-      row = to_json(record);
-    }
-    Json derived = to_json(expected);
-    // Sentences are not compared: a newer version may word them anew.
-    for (Json* each : {&row, &derived})
-      if (each->is_object()) each->erase("message");
-    if (row != derived)
-      findings.push_back(
-          {ErrorCode::kMismatch,
-           fmt::format("the row {} of benchmark_results is not that of its {} launches", result_id, launches.size()),
-           {},
-           "run `assay db rebuild`"});
-    return {};
-  };
-  ASSAY_CHECK_OK(for_each_cell(database, check));
-  ASSAY_TRY(const Rows alone, database.query("SELECT result_id FROM benchmark_results WHERE result_id NOT IN (SELECT "
-                                             "result_id FROM launches) ORDER BY result_id"));
-  for (const auto& row : alone.rows)
-    findings.push_back({ErrorCode::kMismatch,
-                        fmt::format("the row {} of benchmark_results has no launches", row.at(0).dump()),
-                        {},
-                        "run `assay db rebuild`"});
-  return findings;
-}
-
 }  // namespace assay::duckdb

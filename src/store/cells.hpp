@@ -60,7 +60,4 @@ bool choose_counted(std::vector<Launch>& launches);
 /// transaction. Errors: those of Database::execute.
 [[nodiscard]] Status derive_all_cells(Database& database);
 
-/// A finding for each row of benchmark_results that is not the one of its launches, or has none.
-[[nodiscard]] Result<std::vector<Error>> check_cells(Database& database);
-
 }  // namespace assay::duckdb

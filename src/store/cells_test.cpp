@@ -267,49 +267,6 @@ TEST_F(CellsTest, DerivingAllRowsAgainGivesTheSame) {
   EXPECT_TRUE(dump(path_) == before);
 }
 
-TEST_F(CellsTest, VerifyFindsAShapeThatIsNotThatOfItsSamples) {
-  add("a", 1);
-  add("a", 2);
-  ingest();
-  EXPECT_THAT(*open().verify(spool_), IsEmpty());
-  {
-    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
-    ASSERT_TRUE(database->execute("UPDATE launch_shapes SET high_ns = high_ns + 1 WHERE launch_id = 2"));
-  }
-  const auto findings = open().verify(spool_);
-  ASSERT_THAT(*findings, SizeIs(1));
-  EXPECT_THAT(findings->front().message, HasSubstr("shapes"));
-}
-
-TEST_F(CellsTest, VerifyFindsShapesThatAreMissingAndRowsWithoutLaunches) {
-  for (const char* model : {"a", "b"}) add(model, 1);
-  ingest();
-  {
-    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
-    ASSERT_TRUE(
-        database->execute("DELETE FROM launch_shapes WHERE launch_id = 2; "
-                          "INSERT INTO benchmark_results (result_id, model) VALUES (77, 'of nothing')"));
-  }
-  const auto findings = open().verify(spool_);
-  ASSERT_THAT(*findings, SizeIs(2));
-  EXPECT_THAT(findings->front().message, HasSubstr("the row 77 of benchmark_results has no launches"));
-  EXPECT_THAT(findings->back().message, HasSubstr("are missing"));
-}
-
-TEST_F(CellsTest, VerifyFindsARowThatIsNotThatOfItsLaunches) {
-  add("a", 1);
-  add("a", 2);
-  ingest();
-  {
-    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
-    ASSERT_TRUE(database->execute("UPDATE benchmark_results SET latency_p50_ms = 1"));
-  }
-  const auto findings = open().verify(spool_);
-  ASSERT_TRUE(findings) << to_string(findings.error());
-  ASSERT_THAT(*findings, SizeIs(1));
-  EXPECT_THAT(findings->front().message, HasSubstr("not that of its 2 launches"));
-}
-
 TEST_F(CellsTest, TheViewRanksAsTheProgramDoes) {
   const char* flag_sets[] = {"", "noisy", "unsteady", "few_samples,noisy", "simulated", "partial"};
   int cell = 0;
@@ -385,6 +342,5 @@ TEST_F(CellsTest, TheViewBeginsAndEndsWithTheColumnsThatAreReadFirst) {
               ElementsAre("latency_p50_ms", "latency_p50_low_ms", "latency_p50_high_ms"));
 }
 
-// Not a test of speed, which machines differ in: prints what deriving the rows costs.
 }  // namespace
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "store/lock.hpp"
+#include "store/replace.hpp"
 #include "store/schema.hpp"
 #include "store/snapshot.hpp"
 #include "store/store.hpp"
@@ -32,34 +33,16 @@ Status check_space(const fs::path& database, std::uint64_t needed) {
               "free some disk space; the database is unchanged");
 }
 
-Status check_counts(Database& database, const std::string& own) {
-  ASSAY_TRY(const Rows tables,
-            database.query("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = "
-                           "current_database() AND NOT internal AND NOT temporary"));
-  for (const auto& row : tables.rows) {
-    const std::string table =
-        duckdb::quoted_name(row.at(0).get<std::string>()) + "." + duckdb::quoted_name(row.at(1).get<std::string>());
-    ASSAY_TRY(const Rows same, database.query(fmt::format("SELECT (SELECT count(*) FROM {0}.{2}) = (SELECT count(*) "
-                                                          "FROM {1}.{2})",
-                                                          own, kCopy, table)));
-    if (same.rows.at(0).at(0) != true)
-      return fail(ErrorCode::kInternal, fmt::format("the copy of table {} has another number of rows", table));
-  }
-  return {};
-}
-
 Status copy_database(Database& database, const fs::path& to) {
   ASSAY_TRY(const Rows name, database.query("SELECT current_database()"));
   const std::string own = duckdb::quoted_name(name.rows.at(0).at(0).get<std::string>());
+  ASSAY_TRY(const duckdb::TableSizes sizes, duckdb::table_sizes(database));
   ASSAY_CHECK_OK(database.execute(fmt::format("ATTACH {} AS {}", duckdb::quoted(to.string()), kCopy)));
-  const auto fill = [&]() -> Status {
-    ASSAY_CHECK_OK(database.execute(fmt::format("COPY FROM DATABASE {} TO {}", own, kCopy)));
-    ASSAY_CHECK_OK(database.execute(fmt::format("CHECKPOINT {}", kCopy)));
-    return check_counts(database, own);
-  };
-  Status filled = fill();
+  Status filled = database.execute(fmt::format("COPY FROM DATABASE {} TO {}", own, kCopy));
+  if (filled) filled = database.execute(fmt::format("CHECKPOINT {}", kCopy));
   const Status detached = database.execute(fmt::format("DETACH {}", kCopy));
-  return filled ? detached : filled;
+  if (filled) filled = detached;
+  return filled ? duckdb::check_closed(to, sizes) : filled;
 }
 
 }  // namespace
@@ -72,12 +55,7 @@ Result<Store::Compacted> Store::compact(const fs::path& path) {
     return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", path.string()),
                 "name one with --db-path");
   const fs::path fresh = path.string() + ".tmp-compact";
-  const auto remove_fresh = [&] {
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    fs::remove(fresh.string() + ".wal", ignored);
-  };
-  remove_fresh();  // of a process that was killed
+  duckdb::remove_database(fresh);  // of a process that was killed
   Compacted sizes;
   {
     ASSAY_TRY(Database database, duckdb::open_database(path, Access::kReadWrite));
@@ -85,19 +63,16 @@ Result<Store::Compacted> Store::compact(const fs::path& path) {
     sizes.before = fs::file_size(path, error);
     ASSAY_CHECK_OK(check_space(path, sizes.before));
     Status copied = copy_database(database, fresh);
-    if (copied) copied = sync_file(fresh);
     if (!copied) {
-      remove_fresh();
+      duckdb::remove_database(fresh);
       return tl::unexpected<Error>(with_context(std::move(copied), "while compacting the database").error());
     }
   }
   sizes.after = fs::file_size(fresh, error);
-  // A log of the file that is replaced must not be replayed into the new one.
-  fs::remove(path.string() + ".wal", error);
-  fs::rename(fresh, path, error);
-  if (error)
-    return fail(ErrorCode::kInternal,
-                fmt::format("cannot rename '{}' to '{}': {}", fresh.string(), path.string(), error.message()));
+  if (Status placed = duckdb::put_in_place(fresh, path); !placed) {
+    duckdb::remove_database(fresh);
+    return tl::unexpected<Error>(std::move(placed).error());
+  }
   ASSAY_TRY(Database made, duckdb::open_database(path, Access::kReadWrite));
   if (const auto published = write_snapshot(made, path); !published)
     log_warning("the snapshot for readers is missing: {}", published.error().message);

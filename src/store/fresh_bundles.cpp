@@ -67,23 +67,23 @@ FreshBundle find_place(const fs::path& folder) {
 
 }  // namespace
 
+std::vector<FreshBundle> in_order_of_time(const std::vector<fs::path>& folders) {
+  ReadAhead<FreshBundle> ahead(folders.size(), kManifestReaders, kWaitingManifests,
+                               [&](std::size_t i) { return find_place(folders[i]); });
+  std::vector<FreshBundle> bundles;
+  bundles.reserve(folders.size());
+  for (std::size_t i = 0; i < folders.size(); ++i) bundles.push_back(ahead.next());
+  std::ranges::sort(bundles);
+  return bundles;
+}
+
 Result<std::vector<FreshBundle>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
                                                IngestReport& report) {
-  ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool, &report.refused));
-  std::vector<const fs::path*> unknown;
-  for (const fs::path& folder : folders) {
-    if (attempts.contains(folder.filename().string()))
-      ++report.known;
-    else
-      unknown.push_back(&folder);
-  }
-  ReadAhead<FreshBundle> ahead(unknown.size(), kManifestReaders, kWaitingManifests,
-                               [&](std::size_t i) { return find_place(*unknown[i]); });
-  std::vector<FreshBundle> fresh;
-  fresh.reserve(unknown.size());
-  for (std::size_t i = 0; i < unknown.size(); ++i) fresh.push_back(ahead.next());
-  std::ranges::sort(fresh);
-  return fresh;
+  ASSAY_TRY(std::vector<fs::path> folders, list_bundles(spool, &report.refused));
+  report.known +=
+      std::erase_if(folders, [&](const fs::path& folder) { return attempts.contains(folder.filename().string()); });
+  set_aside_remains(spool, folders);
+  return in_order_of_time(folders);
 }
 
 }  // namespace assay::duckdb

@@ -66,14 +66,15 @@ Status check_free_space(const fs::path& database_path, const std::vector<FreshBu
 /// this thread touches the database.
 class Ingest {
  public:
-  Ingest(Database& database, IngestReport& report) : database_(database), report_(report) {}
+  Ingest(Database& database, IngestReport& report, SampleSink* samples)
+      : database_(database), report_(report), samples_(samples) {}
 
   Status run(const std::vector<FreshBundle>& bundles) {
     ASSAY_TRY(hashes_, strings(database_, "SELECT sha256 FROM bundles"));
     ASSAY_TRY(runs_, strings(database_, "SELECT run_id FROM benchmark_runs"));
     ASSAY_TRY(machines_, strings(database_, "SELECT hardware_id FROM hardware_info"));
     ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(launch_id), 0) FROM launches"));
-    first_id_ = next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
+    next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
     ASSAY_TRY(Appenders to, create_appenders());
     std::map<std::string, std::size_t> missing;  // bundles of a run that were not read yet
     for (const FreshBundle& bundle : bundles) ++missing[bundle.run_id];
@@ -87,7 +88,7 @@ class Ingest {
       } else if (!hashes_.insert(bundle->sha256).second) {
         ++report_.known;
       } else {
-        ASSAY_CHECK_OK(add_bundle(std::move(*bundle), cells_[fresh.run_id]));
+        ASSAY_CHECK_OK(add_bundle(std::move(*bundle), fresh.stored, cells_[fresh.run_id]));
       }
       if (--missing[fresh.run_id] == 0) ASSAY_CHECK_OK(write_cells(cells_[fresh.run_id], to));
     }
@@ -95,7 +96,7 @@ class Ingest {
     ASSAY_CHECK_OK(to.results.close());
     ASSAY_CHECK_OK(to.shapes.close());
     ASSAY_CHECK_OK(to.bundles.close());
-    return to.samples.close();
+    return samples_->close();
   }
 
  private:
@@ -104,6 +105,7 @@ class Ingest {
     fs::path folder;
     std::string sha256;
     bool has_samples = false;
+    std::optional<StoredChoice> stored;
   };
   struct Cell {
     bool stored = false;
@@ -119,20 +121,19 @@ class Ingest {
   };
   struct Appenders {
     Appender launches, results, shapes, bundles;
-    SampleAppender samples;
   };
 
-  Status add_bundle(Bundle bundle, Cells& of_run) {
-    correct_times(bundle, ingested_at_);
+  Status add_bundle(Bundle bundle, const std::optional<StoredChoice>& stored, Cells& of_run) {
+    correct_times(bundle, time_of_ingest(stored));
     const CellName name = cell_name(bundle.record);
     ASSAY_CHECK_OK(read_cells_of(name.run_id));
     ASSAY_CHECK_OK(add_run(bundle));
     ASSAY_CHECK_OK(add_machine(bundle));
-    const std::int64_t id = next_id_++;
+    const std::int64_t id = stored ? stored->launch_id : next_id_++;
     const std::int64_t result_id = result_ids_.try_emplace(name, id).first->second;
     Cell& cell = of_run[result_id];
-    cell.stored = result_id < first_id_;
-    cell.fresh.push_back({{id, std::move(bundle.record)}, bundle.folder, bundle.sha256, bundle.has_samples});
+    cell.stored = stored_cells_.contains(result_id);
+    cell.fresh.push_back({{id, std::move(bundle.record)}, bundle.folder, bundle.sha256, bundle.has_samples, stored});
     return {};
   }
 
@@ -144,9 +145,12 @@ class Ingest {
               database_.query("SELECT result_id, task_key, coalesce(model, ''), coalesce(model_id, '') FROM "
                               "benchmark_results WHERE coalesce(run_id, '') = $1",
                               parameters));
-    for (const auto& row : rows.rows)
+    for (const auto& row : rows.rows) {
+      const auto result_id = row[0].get<std::int64_t>();
       result_ids_[{run_id, row[1].get<std::string>(), row[2].get<std::string>(), row[3].get<std::string>()}] =
-          row[0].get<std::int64_t>();
+          result_id;
+      stored_cells_.insert(result_id);
+    }
     return {};
   }
 
@@ -156,13 +160,15 @@ class Ingest {
     ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
     columns.insert(columns.begin(), {"launch_id", "counted"});
     ASSAY_TRY(Appender launches, Appender::create(database_, "launches", columns));
-    ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
     ASSAY_TRY(Appender shapes, Appender::create(database_, "launch_shapes", kShapeColumns));
     const std::array<std::string, 7> of_bundles{"sha256",  "path",      "attempt_id", "result_id",
                                                 "samples", "launch_id", "ingested_at"};
     ASSAY_TRY(Appender bundles, Appender::create(database_, "bundles", of_bundles));
-    return Appenders{std::move(launches), std::move(results), std::move(shapes), std::move(bundles),
-                     std::move(samples)};
+    if (samples_ == nullptr) {
+      ASSAY_TRY(SampleAppender own, SampleAppender::create(database_));
+      samples_ = &own_samples_.emplace(std::move(own));
+    }
+    return Appenders{std::move(launches), std::move(results), std::move(shapes), std::move(bundles)};
   }
 
   /// Takes the cells' launches.
@@ -194,8 +200,10 @@ class Ingest {
         read.unreadable.push_back(std::move(file).error());
         continue;
       }
-      shapes = make_shapes(file->samples, first_steady(launch), true);
+      const bool steady_only = fresh.stored && fresh.stored->shapes_of_steady_only;
+      if (!steady_only) shapes = make_shapes(file->samples, first_steady(launch), true);
       launch.samples = steady_part(std::move(file->samples), first_steady(launch));
+      if (steady_only) shapes = make_shapes(*launch.samples, 0, false);
     }
     if (cell.stored) return read;
     choose_counted(read.launches);
@@ -239,7 +247,7 @@ class Ingest {
     values.insert(values.begin(), {launch.id, launch.counted});
     ASSAY_CHECK_OK(to.launches.append(values));
     for (const LaunchShape& shape : shapes) ASSAY_CHECK_OK(to.shapes.append(shape_cells(launch.id, shape)));
-    ASSAY_CHECK_OK(to.samples.append(launch.id, *launch.samples, first_steady(launch)));
+    ASSAY_CHECK_OK(samples_->append(launch.id, *launch.samples, first_steady(launch)));
     const fs::path& folder = fresh.folder;
     const Json bundle[] = {fresh.sha256,
                            (folder.parent_path().filename() / folder.filename()).string(),
@@ -247,11 +255,24 @@ class Ingest {
                            result_id,
                            launch.samples->size(),
                            launch.id,
-                           iso8601(ingested_at_)};
+                           ingested_at(fresh)};
     ASSAY_CHECK_OK(to.bundles.append(bundle));
     ++report_.bundles;
     report_.samples += launch.samples->size();
     return {};
+  }
+
+  // What verify() compares with was ingested before.
+  [[nodiscard]] WallTime time_of_ingest(const std::optional<StoredChoice>& stored) const {
+    if (!stored || stored->ingested_at.empty()) return now_;
+    std::string text = stored->ingested_at + "Z";  // as DuckDB prints it, in UTC
+    std::ranges::replace(text, ' ', 'T');
+    return parse_iso8601(text).value_or(now_);
+  }
+
+  [[nodiscard]] Json ingested_at(const FreshLaunch& fresh) const {
+    if (!fresh.stored) return iso8601(now_);
+    return fresh.stored->ingested_at.empty() ? Json() : Json(fresh.stored->ingested_at);
   }
 
   Status add_run(const Bundle& bundle) {
@@ -293,12 +314,16 @@ class Ingest {
 
   Database& database_;
   IngestReport& report_;
+  // Destroyed before the transaction ends: an appender adds what it still has.
+  std::optional<SampleAppender> own_samples_;
+  SampleSink* samples_;
   std::set<std::string> hashes_, runs_, machines_;
   std::set<std::string> known_runs_;  ///< those whose cells are in result_ids_
   std::map<CellName, std::int64_t> result_ids_;
+  std::set<std::int64_t> stored_cells_;
   std::map<std::string, Cells> cells_;  ///< those with new launches, by run
-  std::int64_t first_id_ = 1, next_id_ = 1;
-  const WallTime ingested_at_ = wall_now();
+  std::int64_t next_id_ = 1;
+  const WallTime now_ = wall_now();
 };
 
 }  // namespace
@@ -306,6 +331,21 @@ class Ingest {
 void correct_times(Bundle& bundle, WallTime now) {
   correct_time(bundle.record, now);
   bundle.context.started = credible_time(std::move(bundle.context.started), now);
+}
+
+Status ingest_bundles(Database& database, const std::vector<FreshBundle>& bundles, IngestReport& report,
+                      SampleSink* samples) {
+  // One appender keeps one thread busy; more of them only wait on each other (10 million samples: 1.6 s of CPU,
+  // not 2.5).
+  ASSAY_CHECK_OK(database.execute("SET threads = 1; BEGIN"));
+  Status done = Ingest(database, report, samples).run(bundles);
+  if (done) done = database.execute("COMMIT");
+  // The first error is reported; after it a rollback may fail too.
+  if (!done)
+    if (const Status undone = database.execute("ROLLBACK"); !undone) log_debug("{}", to_string(undone.error()));
+  // A checkpoint compresses, for which more threads help.
+  if (const Status reset = database.execute("RESET threads"); !reset) log_debug("{}", to_string(reset.error()));
+  return done;
 }
 
 Result<IngestReport> ingest_spool(Database& database, const fs::path& database_path, const fs::path& spool) {
@@ -317,20 +357,8 @@ Result<IngestReport> ingest_spool(Database& database, const fs::path& database_p
   if (bundles.empty()) return report;
   ASSAY_CHECK_OK(check_free_space(database_path, bundles));
 
-  // One appender keeps one thread busy; more of them only wait on each other (10 million samples: 1.6 s of CPU,
-  // not 2.5).
-  ASSAY_CHECK_OK(database.execute("SET threads = 1; BEGIN"));
-  Status done = Ingest(database, report).run(bundles);
-  if (done) done = database.execute("COMMIT");
-  if (!done) {
-    // The first error is reported; after it a rollback may fail too.
-    if (const Status undone = database.execute("ROLLBACK"); !undone) log_debug("{}", to_string(undone.error()));
-    return tl::unexpected<Error>(
-        with_context(std::move(done), fmt::format("while ingesting {} results of '{}'", bundles.size(), spool.string()))
-            .error());
-  }
-  // A checkpoint compresses, for which more threads help.
-  if (const Status reset = database.execute("RESET threads"); !reset) log_debug("{}", to_string(reset.error()));
+  ASSAY_CHECK_OK(with_context(ingest_bundles(database, bundles, report),
+                              fmt::format("while ingesting {} results of '{}'", bundles.size(), spool.string())));
   // So that the log is empty whenever nobody writes.
   if (const Status checkpoint = database.execute("CHECKPOINT"); !checkpoint)
     log_warning("{}", to_string(checkpoint.error()));

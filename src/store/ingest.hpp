@@ -2,12 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include <assay/result.hpp>
 
 #include "base/clock.hpp"
 #include "store/bundle.hpp"
 #include "store/duckdb.hpp"
+#include "store/fresh_bundles.hpp"
+#include "store/sample_appender.hpp"
 #include "store/store.hpp"
 
 namespace assay::duckdb {
@@ -19,5 +22,10 @@ void correct_times(Bundle& bundle, WallTime now);
 /// Store::ingest into an open database; there must be enough free space on the disk of `database_path`.
 [[nodiscard]] Result<IngestReport> ingest_spool(Database& database, const std::filesystem::path& database_path,
                                                 const std::filesystem::path& spool);
+
+/// The rows of these bundles, in one transaction and in this order. Their samples go into the table, or to `samples`. A
+/// bundle that cannot be read is refused in `report`. Errors: those of DuckDB; then nothing was added.
+[[nodiscard]] Status ingest_bundles(Database& database, const std::vector<FreshBundle>& bundles, IngestReport& report,
+                                    SampleSink* samples = nullptr);
 
 }  // namespace assay::duckdb

@@ -12,17 +12,30 @@
 
 namespace assay::duckdb {
 
+/// Where the steady samples of launches go.
+class SampleSink {
+ public:
+  virtual ~SampleSink() = default;
+  /// `samples` are the steady ones; the first of them has the number `first` in the samples' file.
+  [[nodiscard]] virtual Status append(std::int64_t launch_id, const Samples& samples, std::size_t first) = 0;
+  [[nodiscard]] virtual Status close() = 0;
+
+ protected:
+  SampleSink() = default;
+  SampleSink(const SampleSink&) = default;
+  SampleSink& operator=(const SampleSink&) = default;
+};
+
 /// Fills the table `samples`, data chunk by data chunk, column by column.
-class SampleAppender {
+class SampleAppender : public SampleSink {
  public:
   [[nodiscard]] static Result<SampleAppender> create(Database& database);
   SampleAppender(SampleAppender&& other) noexcept;
   SampleAppender& operator=(SampleAppender&&) = delete;
-  ~SampleAppender();
+  ~SampleAppender() override;
 
-  /// `samples` are the steady ones; the first of them has the number `first` in the samples' file.
-  [[nodiscard]] Status append(std::int64_t launch_id, const Samples& samples, std::size_t first);
-  [[nodiscard]] Status close() { return appender_.close(); }
+  [[nodiscard]] Status append(std::int64_t launch_id, const Samples& samples, std::size_t first) override;
+  [[nodiscard]] Status close() override { return appender_.close(); }
 
  private:
   SampleAppender(const Api& api, Appender appender);

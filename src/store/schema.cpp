@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "store/replace.hpp"
 #include "store/results_table.hpp"
 #include "store/user_objects.hpp"
 
@@ -31,12 +32,6 @@ Status move_file(const fs::path& from, const fs::path& to) {
   return sync_directory(to.has_parent_path() ? to.parent_path() : fs::path("."));
 }
 
-void remove_database(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
-  fs::remove(beside(path, ".wal"), ignored);
-}
-
 /// Each step is a transaction of its own: DuckDB may refuse to commit changes of rows together with later changes of
 /// their table. The file is a copy that nobody uses yet.
 Status apply(Database& database, std::span<const Migration> steps, std::size_t from) {
@@ -52,8 +47,7 @@ Status apply(Database& database, std::span<const Migration> steps, std::size_t f
   ASSAY_CHECK_OK(database.execute("BEGIN"));
   ASSAY_CHECK_OK(with_context(refresh_results_table(database, created_names(steps)),
                               "while refreshing keys, rows of cells and comments"));
-  ASSAY_CHECK_OK(database.execute("COMMIT"));
-  return database.execute("CHECKPOINT");
+  return database.execute("COMMIT");
 }
 
 Result<std::size_t> schema_version(Database& database, const fs::path& path) {
@@ -79,7 +73,7 @@ Status check_not_newer(std::size_t version, const fs::path& path, std::span<cons
 }
 
 /// The rows of those of the tables `names` that there are, to see that a migration lost none.
-Result<std::map<std::string, std::int64_t>> table_sizes(Database& database, const std::set<std::string>& names) {
+Result<std::map<std::string, std::int64_t>> sizes_of(Database& database, const std::set<std::string>& names) {
   ASSAY_TRY(const Rows tables, database.query("SELECT table_name FROM duckdb_tables() WHERE database_name = "
                                               "current_database() AND schema_name = 'main'"));
   std::map<std::string, std::int64_t> sizes;
@@ -123,13 +117,12 @@ Status migrate_copy(const fs::path& copy, std::span<const Migration> steps, std:
   const std::set<std::string> names = created_names(steps.first(from));
   ASSAY_CHECK_OK(rename_obstacles(database, steps, from));
   ASSAY_TRY(const std::vector<Index> indexes, drop_indexes(database, names));
-  ASSAY_TRY(const auto before, table_sizes(database, names));
+  ASSAY_TRY(const auto before, sizes_of(database, names));
   ASSAY_CHECK_OK(apply(database, steps, from));
-  ASSAY_TRY(auto after, table_sizes(database, created_names(steps)));
+  ASSAY_TRY(auto after, sizes_of(database, created_names(steps)));
   ASSAY_CHECK_OK(check_no_row_lost(before, std::move(after)));
-  if (indexes.empty()) return {};
   create_indexes(database, indexes);
-  return database.execute("CHECKPOINT");
+  return close_whole(std::move(database), copy);
 }
 
 Result<Database> open_or_set_log_aside(const fs::path& path, Access access) {
@@ -165,16 +158,13 @@ Status create_database(const fs::path& path, std::span<const Migration> steps) {
     ASSAY_TRY(Database database, Database::open(fresh, Access::kReadWrite));
     ASSAY_CHECK_OK(database.execute(
         "CREATE TABLE schema_version (version BIGINT, name VARCHAR, applied_at TIMESTAMP, tool_version VARCHAR)"));
-    return apply(database, steps, 0);
+    ASSAY_CHECK_OK(apply(database, steps, 0));
+    return close_whole(std::move(database), fresh);
   };
-  if (Status built = build(); !built) {
-    remove_database(fresh);
-    return built;
-  }
-  // A log of the file that is replaced must not be replayed into the new one.
-  std::error_code ignored;
-  fs::remove(beside(path, ".wal"), ignored);
-  return move_file(fresh, path);
+  Status built = build();
+  if (built) built = put_in_place(fresh, path);
+  if (!built) remove_database(fresh);
+  return built;
 }
 
 Result<Database> open_database(const fs::path& path, Access access, std::span<const Migration> steps) {
@@ -188,8 +178,8 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
                             version, steps.size()),
                 "`assay db ingest` brings it up to date");
 
-  ASSAY_CHECK_OK(database.execute("CHECKPOINT"));
-  { const Database closed = std::move(database); }
+  // What stands in its log would be missing in the copy.
+  ASSAY_CHECK_OK(close_whole(std::move(database), path));
   const fs::path copy = beside(path, ".tmp-migrate"), backup = beside(path, fmt::format(".v{}.bak", version));
   remove_database(copy);
   std::error_code error;
@@ -211,14 +201,13 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
     }
     return tl::unexpected<Error>(std::move(why));
   }
-  ASSAY_CHECK_OK(sync_file(copy));
   fs::remove(backup, error);
   fs::create_hard_link(path, backup, error);
   if (error) fs::copy_file(path, backup, fs::copy_options::overwrite_existing, error);  // no links here
   if (error)
     return fail(ErrorCode::kInternal,
                 fmt::format("cannot keep the old database as '{}': {}", backup.string(), error.message()));
-  ASSAY_CHECK_OK(move_file(copy, path));
+  ASSAY_CHECK_OK(put_in_place(copy, path));
   log_info("the database '{}' was brought from schema version {} to {}; the old one is '{}'", path.string(), version,
            steps.size(), backup.string());
   return Database::open(path, access);

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -25,9 +24,5 @@ inline const std::array<std::string, 11> kShapeColumns{"launch_id",    "kind",  
 /// steady samples, which are all that the database has. To be called within a
 /// transaction. Errors: those of Database::execute.
 [[nodiscard]] Status add_missing_shapes(Database& database);
-
-/// A finding for each launch with steady samples whose shapes are missing or not those of its bundle in the spool. Left
-/// out are shapes that were made from steady samples alone, and samples that cannot be read.
-[[nodiscard]] Result<std::vector<Error>> check_shapes(Database& database, const std::filesystem::path& spool);
 
 }  // namespace assay::duckdb

@@ -8,8 +8,8 @@
 #include <string>
 #include <system_error>
 
-#include "base/files.hpp"
 #include "base/log.hpp"
+#include "store/replace.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -19,14 +19,6 @@ namespace {
 
 // The name under which the snapshot is attached; no file of a user is called so.
 constexpr const char* kSnapshot = "assay_snapshot_in_the_making";
-
-Status replace(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (!error) return {};
-  return fail(ErrorCode::kInternal,
-              fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
-}
 
 constexpr std::array kPublished{"schema_version", "benchmark_runs", "hardware_info", "benchmark_results",
                                 "launches",       "launch_shapes",  "bundles"};
@@ -72,14 +64,10 @@ fs::path snapshot_path(const fs::path& database) {
 Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
   fs::path snapshot = snapshot_path(path);
   const fs::path fresh = snapshot.string() + ".tmp-publish";
-  const auto remove_fresh = [&] {
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    fs::remove(fresh.string() + ".wal", ignored);
-  };
-  remove_fresh();  // of a process that was killed
+  duckdb::remove_database(fresh);  // of a process that was killed
   ASSAY_TRY(const Rows name, database.query("SELECT replace(current_database(), '\"', '\"\"')"));
   const std::string own = fmt::format("\"{}\"", name.rows.at(0).at(0).get<std::string>());
+  duckdb::TableSizes sizes;
   const auto fill = [&]() -> Status {
     // Tables, views and comments as they are here: that takes a tenth of the time of all migrations.
     ASSAY_CHECK_OK(database.execute(fmt::format("COPY FROM DATABASE {} TO {} (SCHEMA)", own, kSnapshot)));
@@ -90,6 +78,7 @@ Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
     ASSAY_CHECK_OK(database.execute("COMMIT"));
     ASSAY_CHECK_OK(copy_own_tables(database, own));
     ASSAY_CHECK_OK(stand_in_for_samples(database));
+    ASSAY_TRY(sizes, duckdb::table_sizes(database, kSnapshot));
     return database.execute(fmt::format("CHECKPOINT {}", kSnapshot));
   };
   Status filled =
@@ -99,10 +88,10 @@ Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
     if (!filled) static_cast<void>(database.execute("ROLLBACK"));
     if (const Status detached = database.execute(fmt::format("DETACH {}", kSnapshot)); filled) filled = detached;
   }
-  if (filled) filled = sync_file(fresh);
-  if (filled) filled = replace(fresh, snapshot);
+  if (filled) filled = duckdb::check_closed(fresh, sizes);
+  if (filled) filled = duckdb::put_in_place(fresh, snapshot);
   if (!filled) {
-    remove_fresh();
+    duckdb::remove_database(fresh);
     return tl::unexpected<Error>(with_context(std::move(filled), "while publishing the snapshot").error());
   }
   return snapshot;

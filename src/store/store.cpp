@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -18,15 +17,15 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/shell.hpp"
-#include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
 #include "store/peaks.hpp"
 #include "store/queries.hpp"
+#include "store/replace.hpp"
 #include "store/schema.hpp"
-#include "store/shapes_table.hpp"
 #include "store/snapshot.hpp"
 #include "store/unsaved.hpp"
+#include "store/verify.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -76,8 +75,9 @@ std::string backup_suffix(const fs::path& path) {
 }
 
 Status move_database_aside(const fs::path& database, const std::string& suffix) {
-  // The log first: a database without it is old, a new database with a foreign log is broken.
-  ASSAY_CHECK_OK(move_aside(database.string() + ".wal", database.string() + suffix + ".wal"));
+  // The logs first: a database without them is old, a new database with a foreign log is broken.
+  const std::vector<fs::path> from = duckdb::logs_of(database), to = duckdb::logs_of(database.string() + suffix);
+  for (std::size_t i = 0; i < from.size(); ++i) ASSAY_CHECK_OK(move_aside(from[i], to[i]));
   return move_aside(database, database.string() + suffix);
 }
 
@@ -294,18 +294,16 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
     ASSAY_CHECK_OK(duckdb::create_database(fresh));
     ASSAY_TRY(Database made, duckdb::open_database(fresh, Access::kReadWrite));
     ASSAY_TRY(rebuilt.ingested, ingest_with_unsaved(made, fresh, spool));
-    if (is_empty_or_absent(database)) return {};
-    Result<Database> old = duckdb::open_database(database, Access::kReadWrite);
-    if (!old && old.error().code == ErrorCode::kStoreBusy) return tl::unexpected<Error>(old.error());
-    if (!old) return void(keep_old = true), Status();
-    // If it cannot be read, nobody knows what it has.
-    keep_old = has_more(*old, made).value_or(true);
-    return {};
+    if (!is_empty_or_absent(database)) {
+      Result<Database> old = duckdb::open_database(database, Access::kReadWrite);
+      if (!old && old.error().code == ErrorCode::kStoreBusy) return tl::unexpected<Error>(old.error());
+      // If it cannot be read, nobody knows what it has.
+      keep_old = !old || has_more(*old, made).value_or(true);
+    }
+    return with_context(duckdb::close_whole(std::move(made), fresh), "while rebuilding the database");
   };
   if (Status built = build(); !built) {
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    fs::remove(fresh.string() + ".wal", ignored);
+    duckdb::remove_database(fresh);
     return tl::unexpected<Error>(std::move(built).error());
   }
   if (keep_old) {
@@ -314,9 +312,11 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
     rebuilt.kept = database.string() + suffix;
   }
   std::error_code ignored;
-  fs::remove(database.string() + ".wal", ignored);
   fs::remove(snapshot_path(database), ignored);  // of the old one
-  ASSAY_CHECK_OK(move_aside(fresh, database));
+  if (Status placed = duckdb::put_in_place(fresh, database); !placed) {
+    duckdb::remove_database(fresh);
+    return tl::unexpected<Error>(std::move(placed).error());
+  }
   ASSAY_TRY(Database made, duckdb::open_database(database, Access::kReadWrite));
   if (const auto published = write_snapshot(made, database); !published)
     log_warning("the snapshot for readers is missing: {}", published.error().message);
@@ -382,32 +382,7 @@ Result<std::vector<ExportedTable>> Store::export_tables(const fs::path& folder, 
 
 Result<std::vector<Error>> Store::verify(const fs::path& spool) {
   if (!state_->lock) return no_samples(path(), "compare");
-  ASSAY_TRY(
-      const Rows bundles,
-      state_->database.query(
-          "SELECT b.path, b.sha256, b.samples, coalesce(n.samples, 0)::BIGINT FROM bundles AS b LEFT JOIN (SELECT "
-          "launch_id, count(*) AS samples FROM samples GROUP BY launch_id) AS n USING (launch_id)"));
-  std::vector<Error> findings;
-  for (const auto& row : bundles.rows) {
-    const auto name = row[0].get<std::string>();
-    if (row[2] != row[3])
-      findings.push_back(
-          {ErrorCode::kMismatch,
-           fmt::format("the database has {} of the {} samples of '{}'", row[3].dump(), row[2].dump(), name),
-           {},
-           "run `assay db rebuild`"});
-    const Result<Bundle> bundle = read_bundle(spool / name);
-    if (!bundle)
-      findings.push_back(bundle.error());
-    else if (bundle->sha256 != row[1].get<std::string>())
-      findings.push_back(
-          {ErrorCode::kMismatch, fmt::format("the bundle '{}' is not the one that was ingested", name), {}, {}});
-  }
-  ASSAY_TRY(std::vector<Error> cells, duckdb::check_cells(state_->database));
-  std::ranges::move(cells, std::back_inserter(findings));
-  ASSAY_TRY(std::vector<Error> shapes, duckdb::check_shapes(state_->database, spool));
-  std::ranges::move(shapes, std::back_inserter(findings));
-  return findings;
+  return duckdb::verify_against_bundles(state_->database, spool);
 }
 
 Result<StoreSummary> Store::summary() {

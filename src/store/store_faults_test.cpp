@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// File operations that fail, and processes that are killed, at each call of an operation of the store.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "base/files.hpp"
+#include "store/child_for_test.hpp"
+#include "store/fault_injection.h"
+#include "store/replace.hpp"
+#include "store/store_for_test.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr int kOk = 0, kRefused = 10;  // exit statuses of a child
+constexpr std::size_t kResults = 3, kSamplesEach = 3000;
+
+/// What a child reports, in memory that it shares.
+struct Shared {
+  unsigned long calls = 0;
+  char error[1000] = {};
+};
+
+class StoreFaults : public StoreTest {
+ protected:
+  StoreFaults()
+      : shared_(new(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                    Shared) {
+    for (std::size_t i = 0; i < kResults; ++i) add(fmt::format("m{}", i), kSamplesEach, 7);
+  }
+  ~StoreFaults() override { ::munmap(shared_, sizeof(Shared)); }
+
+  using Action = std::function<Status()>;
+
+  /// The exit status of a child that does `action`; -1: a signal ended it.
+  int child(const Action& action) const {
+    const int status = testing::in_child([&] {
+      const Status done = action();
+      shared_->calls = assay_counted_calls();
+      if (!done) std::strncpy(shared_->error, to_string(done.error()).c_str(), sizeof shared_->error - 1);
+      ::_exit(done ? kOk : kRefused);
+    });
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  /// `action` in one child for each of its calls, which fails there, then `check` in another one. `part`: of the paths
+  /// that fail.
+  void at_each_call(assay_fault_kind kind, unsigned calls, const std::string& part, const Action& action,
+                    const std::function<Status(bool done)>& check) const {
+    for (unsigned long at = 1;; ++at) {
+      *shared_ = Shared{};
+      const int ended = child([&] {
+        assay_plan_fault(kind, calls, part.c_str(), at, kind == ASSAY_FAULT_ALWAYS ? ENOSPC : EIO);
+        return action();
+      });
+      const std::string where = fmt::format("calls {}, failing at {} ({}): {}", calls, at,
+                                            kind == ASSAY_FAULT_ALWAYS ? "always" : "once", shared_->error);
+      ASSERT_TRUE(ended == kOk || ended == kRefused) << where << ": a signal or exit status " << ended;
+      const bool reached = shared_->calls >= at;
+      EXPECT_TRUE(reached || ended == kOk) << where;
+      const int checked = child([&] { return check(ended == kOk); });
+      ASSERT_EQ(checked, kOk) << where << (ended == kOk ? "; it claimed to be done" : "; it failed") << ", and then: "
+                              << shared_->error;
+      if (!reached) return;
+    }
+  }
+
+  [[nodiscard]] Status ingest() const {
+    ASSAY_TRY(Store store, Store::open(path_, Store::Mode::kWrite));
+    return store.ingest(spool_).map([](const IngestReport&) {});
+  }
+
+  /// Counts the rows in the database itself, not its snapshot.
+  [[nodiscard]] Status has_everything() const {
+    ASSAY_TRY(auto database, duckdb::open_database(path_, duckdb::Access::kReadOnly));
+    ASSAY_TRY(const duckdb::Rows rows,
+              database.query("SELECT (SELECT count(*) FROM launches), (SELECT count(*) FROM bundles), (SELECT count(*) "
+                             "FROM benchmark_results), (SELECT count(*) FROM samples)"));
+    if (rows.rows.at(0) == std::vector<Json>{kResults, kResults, kResults, kResults * (kSamplesEach - 7)}) return {};
+    return fail(ErrorCode::kMismatch, "rows are there: " + Json(rows.rows.at(0)).dump());
+  }
+  [[nodiscard]] Status agrees() const {
+    ASSAY_TRY(Store store, Store::open(path_, Store::Mode::kWrite));
+    ASSAY_TRY(const auto findings, store.verify(spool_));
+    return findings.empty() ? Status() : tl::unexpected<Error>(findings.front());
+  }
+  void expect_agreement() const { EXPECT_EQ(child([&] { return agrees(); }), kOk) << shared_->error; }
+
+  Shared* const shared_;
+};
+
+constexpr unsigned kFailing =
+    ASSAY_CALL_CREATE | ASSAY_CALL_WRITE | ASSAY_CALL_TRUNCATE | ASSAY_CALL_SYNC | ASSAY_CALL_RENAME | ASSAY_CALL_REMOVE;
+
+class StoreFaultKinds : public StoreFaults, public ::testing::WithParamInterface<assay_fault_kind> {};
+
+TEST_P(StoreFaultKinds, ARebuildLosesNothing) {
+  ASSERT_EQ(child([&] { return ingest(); }), kOk) << shared_->error;
+  at_each_call(
+      GetParam(), kFailing, "history", [&] { return Store::rebuild(path_, spool_).map([](const auto&) {}); },
+      [&](bool) { return has_everything(); });
+  expect_agreement();
+}
+
+TEST_P(StoreFaultKinds, AnIngestClaimsOnlyWhatIsThere) {
+  at_each_call(
+      GetParam(), kFailing, "history.duckdb", [&] { return ingest(); },
+      [&](bool done) -> Status {
+        if (done) ASSAY_CHECK_OK(has_everything());
+        // Whatever is left, the next one mends it.
+        ASSAY_CHECK_OK(ingest());
+        ASSAY_CHECK_OK(has_everything());
+        duckdb::remove_database(path_);
+        return {};
+      });
+}
+
+TEST_P(StoreFaultKinds, CompactingLosesNothing) {
+  ASSERT_EQ(child([&] { return ingest(); }), kOk) << shared_->error;
+  at_each_call(
+      GetParam(), kFailing, "history", [&] { return Store::compact(path_).map([](const auto&) {}); },
+      [&](bool) { return has_everything(); });
+  expect_agreement();
+}
+
+TEST_P(StoreFaultKinds, ASnapshotThatIsPublishedIsWhole) {
+  ASSERT_EQ(child([&] { return ingest(); }), kOk) << shared_->error;
+  const fs::path snapshot = folder_.path() / "history.snapshot.duckdb";
+  const auto publish = [&]() -> Status {
+    ASSAY_TRY(Store store, Store::open(path_, Store::Mode::kWrite));
+    return store.publish_snapshot().map([](const fs::path&) {});
+  };
+  at_each_call(GetParam(), kFailing, "history", publish, [&](bool done) -> Status {
+    if (done || fs::exists(snapshot)) {
+      ASSAY_TRY(Store store, Store::open_snapshot(path_));
+      ASSAY_TRY(const auto launches, store.launches());
+      if (launches.size() != kResults) return fail(ErrorCode::kMismatch, "launches are missing");
+    }
+    fs::remove(snapshot);
+    return has_everything();
+  });
+}
+
+TEST_P(StoreFaultKinds, AMigrationLosesNothing) {
+  const fs::path data = fs::path(ASSAY_SOURCE_DIR) / "src/store/testdata/schema8", made = folder_.path() / "made.duckdb";
+  fs::remove_all(spool_);
+  fs::copy(data / "spool", spool_, fs::copy_options::recursive);
+  ASSERT_EQ(child([&]() -> Status {
+              ASSAY_TRY(auto database, duckdb::Database::open(made, duckdb::Access::kReadWrite));
+              ASSAY_TRY(const std::string sql, read_file(data / "database.sql"));
+              return database.execute(sql);
+            }),
+            kOk)
+      << shared_->error;
+  const auto restore = [&] {
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      if (entry.is_regular_file() && entry.path() != made) fs::remove(entry.path());
+    fs::copy_file(made, path_);
+  };
+  restore();
+  at_each_call(
+      GetParam(), kFailing, "history",
+      [&] { return Store::open(path_, Store::Mode::kWrite).map([](const Store&) {}); },
+      [&](bool) -> Status {
+        ASSAY_CHECK_OK(agrees());
+        restore();
+        return {};
+      });
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, StoreFaultKinds, ::testing::Values(ASSAY_FAULT_ONCE, ASSAY_FAULT_ALWAYS),
+                         [](const auto& kind) { return kind.param == ASSAY_FAULT_ONCE ? "once" : "always"; });
+
+// Killed before each call that touches the spool: whatever is left, no later ingest fails, and it says once what it
+// moved away.
+TEST_F(StoreFaults, AttemptsThatAreKilledAtAnyCallHinderNothing) {
+  std::size_t results = kResults;
+  for (unsigned long at = 1;; ++at) {
+    const std::string model = fmt::format("killed{}", at);
+    *shared_ = Shared{};
+    const int ended = child([&]() -> Status {
+      assay_plan_fault(ASSAY_FAULT_KILL, ASSAY_CALL_ANY, ".spool", at, 0);
+      add(model, 200);
+      return {};
+    });
+    for (int again = 0; again < 2; ++again) {
+      const int checked = child([&]() -> Status {
+        ASSAY_TRY(Store store, Store::open(path_, Store::Mode::kWrite));
+        ASSAY_TRY(const IngestReport report, store.ingest(spool_));
+        if (!report.refused.empty()) return tl::unexpected<Error>(report.refused.front());
+        ASSAY_TRY(const StoreSummary summary, store.summary());
+        if (summary.results < results) return fail(ErrorCode::kMismatch, "a result was lost");
+        ASSAY_TRY(const auto findings, store.verify(spool_));
+        if (!findings.empty()) return tl::unexpected<Error>(findings.front());
+        shared_->calls = summary.results;
+        return {};
+      });
+      ASSERT_EQ(checked, kOk) << "killed before call " << at << ": " << shared_->error;
+    }
+    results = shared_->calls;
+    if (ended == kOk) {
+      EXPECT_GT(at, 20U) << "every call was tried";
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
