@@ -59,7 +59,7 @@ class Roles {
     bool of_sequence = false;  ///< the sequence length, or a sum or multiple of it
   };
   [[nodiscard]] Role of(const ModelValue& input, std::size_t axis) const { return roles_.at({input.name, axis}); }
-  /// Of the first sequence axis; "" if it has none.
+  /// The symbol of the first sequence axis; "" if it has none.
   [[nodiscard]] std::string first_sequence() const { return first_sequence_.value_or(""); }
 
  private:
@@ -211,7 +211,7 @@ std::string place_name(const ModelValue& input, std::size_t axis) {
   return name;
 }
 
-// "--dim height=N", for symbols that people chose and a shell can pass on.
+// "--dim height=N"; "" for symbols that an exporter made up, and for sums.
 std::string dim_option(const ModelValue& input, std::size_t axis) {
   const std::string symbol = axis < input.symbols.size() ? std::string(trim(input.symbols[axis])) : std::string();
   if (symbol.empty() || is_generated_symbol(lower(symbol)) || symbol.find_first_of(",=+*/") != std::string::npos)
@@ -285,6 +285,17 @@ std::string given_text(const ModelInfo& model, const FixedExtents& fixed) {
   return join(inputs, ",");
 }
 
+std::string given_text(const std::vector<GivenShape>& shapes, std::optional<std::int64_t> batch) {
+  std::vector<std::string> inputs;
+  for (GivenShape shape : shapes) {
+    if (!shape.extents.empty() && batch == shape.extents.front()) shape.extents.front() = kBatchExtent;
+    shape.dtype = DType::kUndefined;
+    if (std::ranges::any_of(shape.extents, [](std::int64_t extent) { return extent > 0; }))
+      inputs.push_back(option_value(shape));
+  }
+  return join(inputs, ",");
+}
+
 std::string shape_options(const ModelInfo& model, const FixedExtents& fixed, OpenExtents which) {
   const Roles roles(model);
   std::vector<std::string> shapes, dims;
@@ -300,11 +311,12 @@ std::string shape_options(const ModelInfo& model, const FixedExtents& fixed, Ope
         extents.push_back(std::to_string(extent != nullptr ? extent->value : input.shape[axis]));
       } else if (role.batch || (extent != nullptr && extent->batch)) {
         extents.emplace_back("B");
-      } else if (which != OpenExtents::kAll && (role.sequence || (extent != nullptr && extent->sequence))) {
+      } else if (which != OpenExtents::kEvery && (role.sequence || (extent != nullptr && extent->sequence))) {
         extents.emplace_back("S");
       } else {
         extents.push_back(place_name(input, axis));
-        if (which == OpenExtents::kUnknown ? role.known : which == OpenExtents::kChosen && role.of_sequence) continue;
+        if (which == OpenExtents::kWithoutRule ? role.known : which == OpenExtents::kByRule && role.of_sequence)
+          continue;
         open = true;
         const std::string dim = dim_option(input, axis);
         all_named = all_named && !dim.empty();

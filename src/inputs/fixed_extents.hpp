@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <assay/result.hpp>
 
@@ -50,11 +51,15 @@ struct FixedExtents {
 /// it was given: "x:Bx3x48x320". "": there are none.
 [[nodiscard]] std::string given_text(const ModelInfo& model, const FixedExtents& fixed);
 
+/// The same for a file that does not say its shapes, so that the given ones are all that is known of it. `batch`: the
+/// only one, if it is fixed.
+[[nodiscard]] std::string given_text(const std::vector<GivenShape>& shapes, std::optional<std::int64_t> batch);
+
 /// Which open extents options are shown for.
 enum class OpenExtents {
-  kUnknown,  ///< those that no rule of assay gives
-  kChosen,   ///< also those that a rule gives, but not batch and sequence length
-  kAll,      ///< also the sequence length
+  kWithoutRule,  ///< those that no rule of assay gives
+  kByRule,       ///< also those that a rule gives, but not batch and sequence length
+  kEvery,        ///< also the sequence length
 };
 /// The options that give open extents, with the model's names, to be completed: "--shape x:Bx3xHxW, or --dim height=N
 /// --dim width=N". "": there are none of these.

@@ -178,9 +178,14 @@ TEST(FixedExtents, AreStatedInOneNotationHoweverTheyWereGiven) {
   EXPECT_EQ(stated(text(), given({"ids:2x77"})), "") << "batch and sequence length have fields of their own";
 }
 
+TEST(FixedExtents, OfAFileThatDoesNotSayItsShapesAreStatedAsGiven) {
+  EXPECT_EQ(given_text(given({"x:Bx3x8x8", "ids:BxS:int64"}).shapes, std::nullopt), "x:Bx3x8x8");
+  EXPECT_EQ(given_text(given({"x:2x3x8x8", "ids:2x16:int64"}).shapes, 2), "x:Bx3x8x8,ids:Bx16");
+}
+
 TEST(ShapeOptions, HaveTheModelsOwnNamesAndPlaces) {
   const auto options = [](const ModelInfo& model, const GivenShapes& shapes = {},
-                          OpenExtents which = OpenExtents::kChosen) {
+                          OpenExtents which = OpenExtents::kByRule) {
     return shape_options(model, *fix_extents(model, shapes), which);
   };
   EXPECT_EQ(options(recogniser()), "--shape x:Bx3xHxW");
@@ -188,11 +193,11 @@ TEST(ShapeOptions, HaveTheModelsOwnNamesAndPlaces) {
   EXPECT_EQ(options(named_sides(), given({}, {"height=48"})),
             "--shape x:Bx3x48xW --shape mask:Bx48xWIDTH, or --dim width=N");
   EXPECT_EQ(options(text()), "");
-  EXPECT_EQ(options(text(), {}, OpenExtents::kAll),
+  EXPECT_EQ(options(text(), {}, OpenExtents::kEvery),
             "--shape ids:BxLENGTH --shape mask:BxN --shape past:Bx4xPAST_LENGTHx16");
   const ModelInfo odd =
       model_with({open_input("a b", kF32, {-1, -1, -1, -1, -1, -1}, {"", "", "lat lon", "", "", ""})});
-  EXPECT_EQ(options(odd, {}, OpenExtents::kUnknown), "--shape 'a b:BxNxNxNxNxN'");
+  EXPECT_EQ(options(odd, {}, OpenExtents::kWithoutRule), "--shape 'a b:BxNxNxNxNxN'");
   EXPECT_THAT(made(odd, {}), AllOf(HasSubstr("the size of axis 1 is unknown"), HasSubstr("--shape 'a b:BxNxNxNxNxN'")));
   EXPECT_THAT(options(recogniser(), given({"x:Bx3x48x320"})), Not(HasSubstr("--shape")));
 }

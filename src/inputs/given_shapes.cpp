@@ -24,8 +24,7 @@ tl::unexpected<Error> bad_extent(const std::string& what, std::string_view word)
     return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_';
   }) && std::isupper(static_cast<unsigned char>(word.front())) != 0;
   if (letters)
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: '{}' stands for a number that is yours to give", what, word),
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' stands for a number that you choose", what, word),
                 fmt::format("write an integer from 1 to {} in its place", kMostGiven));
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{}: the extent '{}' is not valid; give an integer from 1 to {}, B (the batch), S (the "
@@ -108,7 +107,7 @@ Result<GivenExtent> parse_extent(const std::string& text) {
   return GivenExtent{symbol, *number};
 }
 
-// The same twice is no contradiction: a script may add what the user wrote already.
+// The same twice is valid: a script may add what the user wrote already.
 template <class Given, class Name>
 Status add_once(std::vector<Given>& all, Given given, Name name) {
   const auto there = std::ranges::find(all, given.*name, name);

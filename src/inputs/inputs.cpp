@@ -141,7 +141,7 @@ tl::unexpected<Error> unknown_extent(const ModelInfo& model, const ModelValue& i
               fmt::format("input {} {}: the size of axis {}{} is unknown", shown(input.name), to_string(input.shape),
                           axis, symbol.empty() ? "" : " (" + symbol + ")"),
               fmt::format("give it with {}; or give real inputs with --data DIR",
-                          shape_options(model, fixed, OpenExtents::kUnknown)));
+                          shape_options(model, fixed, OpenExtents::kWithoutRule)));
 }
 
 Result<InputRecipe> make_recipe(const ModelInfo& model, const ModelValue& input, const InputAxes& axes,

@@ -46,7 +46,7 @@ tl::unexpected<Error> torch_pickle(const fs::path& path) {
           word_of(path), word_of(fs::path(path).replace_extension(".script.pt"))));
 }
 
-// A file that is no model.
+// For a file that is not a model.
 tl::unexpected<Error> refuse_content(const fs::path& path, const std::string& what) {
   const std::string found = what.empty() ? "of an unknown kind" : what;
   if (lower(path.extension().string()) == ".xml")
@@ -64,8 +64,8 @@ bool has_format(const std::vector<std::string>& formats, const std::string& exte
   return extension.size() > 1 && std::ranges::find(formats, extension.substr(1)) != formats.end();
 }
 
-// The content decides. A name decides only what no content can tell: formats that only their runtimes know, and
-// files that are broken.
+// The content decides. The name decides only where the content says nothing: formats that only their runtimes know, and
+// broken files.
 Result<ModelReference> identify_file(const fs::path& path, const std::vector<std::string>& runtime_formats) {
   const std::string extension = lower(path.extension().string());
   if (path.filename() == "config.json")

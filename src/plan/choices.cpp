@@ -96,7 +96,7 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
       ModelInfo alone;
       alone.inputs = {input};
       notes.push_back(fmt::format("{}: the input '{}' has open extents; it is given {}; other sizes: {}", name,
-                                  one_line(input.name), shape, shape_options(alone, fixed, OpenExtents::kChosen)));
+                                  one_line(input.name), shape, shape_options(alone, fixed, OpenExtents::kByRule)));
     }
   }
   return notes;

@@ -15,7 +15,7 @@ namespace {
 using worker_protocol::decode;
 using worker_protocol::encode;
 
-constexpr int kTaskVersion = 2;
+constexpr int kTaskVersion = 3;
 
 Json to_json(const CellShape& shape) {
   return {{"batch", shape.batch},

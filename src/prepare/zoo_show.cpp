@@ -59,7 +59,7 @@ Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
 
 // Shapes that contradict each other in the graph, and how to give others.
 tl::unexpected<Error> with_other_shapes(Error error, const ModelFacts& facts) {
-  const std::string options = shape_options(with_given_ranks(facts.info, facts.axes.given), {}, OpenExtents::kAll);
+  const std::string options = shape_options(with_given_ranks(facts.info, facts.axes.given), {}, OpenExtents::kEvery);
   if (!options.empty())
     error.hint +=
         fmt::format("{}the file leaves extents open; other sizes: {}", error.hint.empty() ? "" : "; ", options);

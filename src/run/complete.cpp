@@ -166,7 +166,7 @@ void TaskCompleter::use_given(Task& task) const {
 // Also of extents that were given: those may be wrong.
 void TaskCompleter::set_shape_hint(Task& task, const ModelInfo& info) const {
   if (task.generation || !axes_.data.empty()) return;
-  const std::string options = shape_options(with_given_ranks(info, axes_.given), {}, OpenExtents::kAll);
+  const std::string options = shape_options(with_given_ranks(info, axes_.given), {}, OpenExtents::kEvery);
   if (!options.empty())
     task.shape_hint = fmt::format("the file leaves extents open, and the inputs were {}; other sizes: {}",
                                   input_shape_text(task.inputs), options);

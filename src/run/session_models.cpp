@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "base/timed_step.hpp"
 #include "hub/hub.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "measure/environment.hpp"
 #include "plan/row.hpp"
 
@@ -119,6 +120,8 @@ Status ask_engines(PreparedModel& model, const SessionRequest& request, const En
                                 "while preparing the inputs of " + model.choice.name));
     Signature signature = signature_of(std::move(*info), false, axes);
     signature.options = *more;
+    if (!more->empty() && settings.data.empty())
+      signature.given_shapes = given_text(settings.shapes, signature.fixed_batch);
     model.signatures.emplace(key, std::move(signature));
   }
   return {};

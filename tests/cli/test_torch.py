@@ -76,8 +76,10 @@ class Files(TorchTest):
     def test_a_signature_from_shapes_by_name(self):
         path = self.without_signature().rename(self.folder / "bert.jit")
         shapes = lambda shape: ["--shape", ",".join(f"x{i}:{shape}:int64" for i in range(3))]
-        for arguments in (shapes("BxS") + ["--sequence-lengths", "16"], shapes("Bx16"), shapes("2x16")):
+        stated = "x0:Bx16,x1:Bx16,x2:Bx16"
+        for arguments, given in ((shapes("BxS") + ["--sequence-lengths", "16"], None), (shapes("Bx16"), stated), (shapes("2x16"), stated)):
             row = self.bench(path, *arguments)
+            self.assertEqual(row["given_shapes"], given)
             self.assertEqual((row["status"], row["verification"], row["input_shape"]), ("completed", "unverified", "x0=(2, 16), x1=(2, 16), x2=(2, 16)"), row["message"])
         for arguments, why in ((["--shape", "y:2x16:int64"], "--shape y: forward of '"), (["--shape", "x0:2x16:int64"], "'x1' has no --shape"), (["--shape", "y:2x16"], "has the arguments x0, x1, x2")):
             row = self.bench(path, *arguments, expect=2)
