@@ -116,6 +116,8 @@ Result<Signature> read_signature(const Json& json, const std::filesystem::path& 
                 fmt::format("format_version is {}; this assay reads {}", version, kFormatVersion));
   Signature signature;
   ASSAY_TRY(signature.inputs, read_values(json, "inputs"));
+  if (const auto by_name = json.find("names_of_arguments"); by_name != json.end())
+    signature.names_of_arguments = by_name->is_boolean() && by_name->get<bool>();
   if (json.contains("outputs")) {
     ASSAY_TRY(signature.outputs, read_values(json, "outputs"));
   }

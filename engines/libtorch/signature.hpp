@@ -21,6 +21,7 @@ struct StoredWeight {
 struct Signature {
   std::vector<ValueInfo> inputs, outputs;
   std::vector<StoredWeight> weights;
+  bool names_of_arguments = false;  ///< its inputs are arguments of forward by name, never by position
 };
 
 /// `file` is its name in messages; files of weights are relative to `folder`. An extent may be open: -1, or a symbol.

@@ -116,14 +116,32 @@ Result<Signature> find_signature(const fs::path& file, const std::string& inside
     if (given) return std::move(*given);
     return fail(ErrorCode::kNotFound, fmt::format("the signature file '{}' does not exist", option));
   }
-  std::vector<std::string> inputs;
-  for (const std::string& name : arguments)
+  std::vector<std::string> shapes, inputs;
+  for (const std::string& name : arguments) {
+    shapes.push_back(fmt::format("--shape {}:Bx3x224x224", name));
     inputs.push_back(fmt::format(R"({{"name": "{}", "dtype": "float32", "shape": ["batch", 3, 224, 224]}})", name));
+  }
   return fail(
       ErrorCode::kInvalidArgument,
-      fmt::format("'{0}' does not have the types and shapes of its inputs ({1}); give values with --data ({2}.npy), or "
-                  "write '{0}.json': {{\"format_version\": 1, \"inputs\": [{3}]}}",
-                  file.string(), fmt::join(arguments, ", "), fmt::join(arguments, ".npy, "), fmt::join(inputs, ", ")));
+      fmt::format("'{0}' does not have the types and shapes of its inputs ({1}); give shapes with --shape, "
+                  "values with --data ({2}.npy), or write '{0}.json': {{\"format_version\": 1, \"inputs\": [{3}]}}",
+                  file.string(), fmt::join(arguments, ", "), fmt::join(arguments, ".npy, "), fmt::join(inputs, ", ")),
+      fmt::format("for example {} (float32; B is the batch), or of ids: --shape {}:BxS:int64", fmt::join(shapes, " "),
+                  arguments.empty() ? "x" : arguments.front()));
+}
+
+/// Each argument has a shape, and each shape an argument.
+Status check_names(const std::vector<ValueInfo>& inputs, const std::vector<std::string>& arguments,
+                   const fs::path& file) {
+  const std::string of_forward =
+      fmt::format("forward of '{}' has the arguments {}", file.string(), fmt::join(arguments, ", "));
+  for (const ValueInfo& input : inputs)
+    if (std::ranges::find(arguments, input.name) == arguments.end())
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--shape {}: {}", input.name, of_forward));
+  for (const std::string& argument : arguments)
+    if (std::ranges::find(inputs, argument, &ValueInfo::name) == inputs.end())
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}; '{}' has no --shape", of_forward, argument));
+  return {};
 }
 
 /// Inputs in the order of the arguments, if they have the arguments' names.
@@ -219,6 +237,7 @@ Result<LoadedModule> load_foreign(const fs::path& file, const std::string& signa
   }
   ASSAY_TRY(const std::vector<std::string> arguments, arguments_of(*module, file));
   ASSAY_TRY(Signature found, find_signature(file, extra[kSignatureFile], signature, arguments));
+  if (found.names_of_arguments) ASSAY_CHECK_OK(check_names(found.inputs, arguments, file));
   ASSAY_CHECK_OK(order_inputs(found.inputs, arguments, file));
   if (found.outputs.empty()) ASSAY_CHECK_OK(learn_outputs(*module, found, file));
   return LoadedModule{std::move(*module), std::move(found), {}};

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include <ATen/Parallel.h>
@@ -18,6 +21,22 @@
 
 namespace assay::plugin {
 namespace fs = std::filesystem;
+namespace {
+
+// A lowered model, in the language of docs/lowering.md; other files are PyTorch's own.
+bool is_lowered_text(const fs::path& file) {
+  if (file.extension() == ".torchscript") {
+    char begin[2] = {};
+    std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
+    return begin[0] != 'P' || begin[1] != 'K';
+  }
+  constexpr std::string_view kBegin = "def forward(";
+  std::string begin(kBegin.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin == kBegin;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Program>> TorchProgram::load(const assay_host_api& host, const LoadArgs& args) {
   ASSAY_TRY(const Options options, Options::parse(args.options, torch_options()));
@@ -28,7 +47,7 @@ Result<std::unique_ptr<Program>> TorchProgram::load(const assay_host_api& host, 
     return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}'", args.model_path));
   const int streams = std::max(args.streams, 1);
   set_threads(args.threads > 0 ? std::max(args.threads / streams, 1) : 0);
-  const bool foreign = path.extension() != ".torchscript";
+  const bool foreign = !is_lowered_text(path);
   ASSAY_TRY(LoadedModule loaded, foreign ? load_foreign(path, options.text(kSignature)) : load_lowered(path));
   ASSAY_CHECK_OK(check_precision(args.precision, loaded.signature.inputs, loaded.signature.outputs));
   auto model = std::make_shared<TorchModel>();

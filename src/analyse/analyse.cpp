@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -41,6 +42,13 @@ auto size_of(const Record& row) {
                     row.streams.value_or(1));
 }
 
+// A part of a key, whose words are separated by '_'.
+std::string key_word(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.'; }, '-');
+  return text;
+}
+
 }  // namespace
 
 std::string cell_key(const Record& row) {
@@ -70,6 +78,7 @@ std::string shape_key(const Record& row) {
   if (!row.spin.empty() && row.spin != "runtime") key += "_spin_" + row.spin;
   if (row.contract == "device_resident") key += "_device_resident";
   if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
+  if (!row.given_shapes.empty()) key += "_shape_" + key_word(row.given_shapes);
   if (const std::string_view form = unusual_shapes(row); !form.empty()) key += fmt::format("_{}", form);
   constexpr std::size_t kDigits = 8;
   if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
@@ -157,7 +166,7 @@ std::vector<const Record*> representatives(std::span<const Record> rows, const s
 std::vector<const Record*> throughput_cells(std::span<const Record> rows, const std::string& model,
                                             const std::string& target, const Record& like) {
   const auto kind = [](const Record& row) {
-    return std::tuple(row.effective_precision, row.sequence_length, row.output_tokens);
+    return std::tuple(row.effective_precision, row.sequence_length, row.output_tokens, row.given_shapes);
   };
   const WrongTargets wrong(rows);
   std::vector<const Record*> cells;
@@ -217,6 +226,7 @@ std::string shape_words(const Record& row) {
   if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
   if (row.output_tokens) words += fmt::format(", {} output tokens", *row.output_tokens);
   if (row.streams.value_or(1) > 1) words += fmt::format(", {} streams", *row.streams);
+  if (!row.given_shapes.empty()) words += ", shape " + row.given_shapes;
   return words;
 }
 

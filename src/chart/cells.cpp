@@ -161,6 +161,7 @@ std::string common_words(std::span<const Record* const> rows) {
   add(common(rows, [](const Record& row) {
     return row.sequence_length ? fmt::format("{} tokens", *row.sequence_length) : "";
   }));
+  add(common(rows, [](const Record& row) { return row.given_shapes; }));
   add(common(rows, [](const Record& row) { return row.precision; }));
   add(common(rows, [](const Record& row) { return row.host; }));
   if (rows.empty()) return words;

@@ -53,7 +53,7 @@ std::string status_words(const Record& row) {
 bool is_asked_alike(const Record& like, const Record& row) {
   const auto agrees = [&](auto field) { return !(row.*field) || row.*field == like.*field; };
   return agrees(&Record::sequence_length) && agrees(&Record::output_tokens) &&
-         (row.precision.empty() || row.precision == like.precision) &&
+         (row.precision.empty() || row.precision == like.precision) && row.given_shapes == like.given_shapes &&
          row.streams.value_or(1) == like.streams.value_or(1);
 }
 

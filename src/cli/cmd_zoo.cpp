@@ -109,15 +109,19 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
 
 struct ShowOptions {
   std::string model, model_class;
-  std::string batch = "1";
-  std::optional<std::string> sequence;
+  std::optional<std::string> batch, sequence;
+  std::vector<std::string> shapes, dims;
   std::string output_format = "text";
 };
 
 Result<ExitCode> show(const ShowOptions& options, const Context& context) {
   InputAxes axes;
-  ASSAY_TRY(axes.batch, integer_option("--batch-sizes", options.batch, 1, kMostShown));
-  axes.sequence = 0;
+  axes.batch = axes.sequence = 0;
+  if (options.batch) {
+    ASSAY_TRY(axes.batch, integer_option("--batch-sizes", *options.batch, 1, kMostShown));
+  }
+  for (const std::string& text : options.shapes) ASSAY_CHECK_OK(add_shapes(text, axes.given.shapes));
+  for (const std::string& text : options.dims) ASSAY_CHECK_OK(add_extents(text, axes.given.extents));
   if (options.sequence) {
     ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMostShown));
   }
@@ -253,11 +257,21 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(
       show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Number of items in one inference"),
       kModel, "N")
-      ->default_str(show_options->batch);
+      ->default_str("the fixed batch of the file, or 1");
   show_as(show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence,
                                    "Number of tokens in one input"),
           kModel, "N")
       ->default_str("128, or the maximum of the model if it is less");
+  show_as(show_command->add_option("--shape", show_options->shapes,
+                                   "Shape of an input by its name, such as x:1x3x48x320, may be repeated; B is the "
+                                   "batch, S the sequence length"),
+          kModel, "NAME:SHAPE")
+      ->allow_extra_args(false);
+  show_as(
+      show_command->add_option("--dim", show_options->dims,
+                               "Size of an open extent by its name in the file, such as width=320, may be repeated"),
+      kModel, "SYMBOL=N")
+      ->allow_extra_args(false);
   add_output_format(*show_command, show_options->output_format);
   show_command->footer("Examples:\n  assay zoo show bert\n  assay zoo show model.onnx --batch-size 8");
   commands.add(show_command, [show_options](Context& context) { return show(*show_options, context); });

@@ -11,6 +11,7 @@
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
+#include "inputs/given_shapes.hpp"
 #include "prepare/zoo_specialise.hpp"
 
 namespace assay::cli {
@@ -20,7 +21,7 @@ struct SpecialiseOptions {
   std::string model, output, model_class;
   std::string seed = "0", batch, sequence = "128";
   bool allow_random_weights = false;
-  std::vector<std::string> extents, constants;
+  std::vector<std::string> extents, constants, shapes, dims;
   std::string output_format = "text";
 };
 
@@ -48,6 +49,8 @@ Result<ZooSpecialiseRequest> request_of(const SpecialiseOptions& options) {
     ASSAY_TRY(request.batch, integer_option("--batch-size", options.batch, 1, kMost));
   }
   ASSAY_TRY(request.sequence, integer_option("--sequence-length", options.sequence, 1, kMost));
+  for (const std::string& text : options.shapes) ASSAY_CHECK_OK(add_shapes(text, request.given.shapes));
+  for (const std::string& text : options.dims) ASSAY_CHECK_OK(add_extents(text, request.given.extents));
   ASSAY_TRY(const auto extents, name_values("--extent", options.extents));
   for (const auto& [symbol, text] : extents) {
     ASSAY_TRY(request.extents[symbol], integer_option("--extent", text, 0, kMost));
@@ -108,8 +111,17 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
       command->add_option("--sequence-lengths,--sequence-length", options->sequence, "Number of tokens in one input"),
       kShapes, "N")
       ->default_str(options->sequence);
+  show_as(command->add_option("--shape", options->shapes,
+                              "Shape of an input by its name, such as x:1x3x48x320, may be repeated; B is the batch, S "
+                              "the sequence length"),
+          kShapes, "NAME:SHAPE")
+      ->allow_extra_args(false);
+  show_as(command->add_option("--dim", options->dims,
+                              "Size of an open extent by its name in the file, such as width=320, may be repeated"),
+          kShapes, "SYMBOL=N")
+      ->allow_extra_args(false);
   show_as(command->add_option("--extent", options->extents,
-                              "Value of another dynamic extent; SYMBOL is its name in the file"),
+                              "Like --dim, also for a part of a name, and for 0, such as past=0"),
           kShapes, "SYMBOL=N")
       ->allow_extra_args(false);
   show_as(command->add_option("--constant", options->constants,

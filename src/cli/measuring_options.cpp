@@ -40,6 +40,8 @@ void MeasuringOptions::declare(CLI::App& command, const std::string& names, cons
     option = command.add_option(names, declared.words, help);
     if (reader.words == Words::kOne)
       option->expected(1);
+    else if (reader.words == Words::kEach)
+      option->allow_extra_args(false);
     else if (reader.commas)
       option->delimiter(',');
   }

@@ -290,6 +290,34 @@ Reader<OptionPairs> pairs() {
   return reader;
 }
 
+Reader<std::vector<GivenShape>> given_shapes() {
+  Reader<std::vector<GivenShape>> reader;
+  reader.value = "NAME:SHAPE[,NAME:SHAPE…]";
+  reader.words = Reader<std::vector<GivenShape>>::Words::kEach;
+  reader.read = [](const std::string&, const std::vector<std::string>& words, std::vector<GivenShape>& target) {
+    for (const std::string& word : words)
+      if (Status added = add_shapes(word, target); !added) return added;
+    return Status();
+  };
+  reader.show = [](const std::vector<GivenShape>&) {
+    return std::string("the extents of the file; open ones by rules");
+  };
+  return reader;
+}
+
+Reader<std::vector<GivenExtent>> given_extents() {
+  Reader<std::vector<GivenExtent>> reader;
+  reader.value = "SYMBOL=N[,SYMBOL=N…]";
+  reader.words = Reader<std::vector<GivenExtent>>::Words::kEach;
+  reader.read = [](const std::string&, const std::vector<std::string>& words, std::vector<GivenExtent>& target) {
+    for (const std::string& word : words)
+      if (Status added = add_extents(word, target); !added) return added;
+    return Status();
+  };
+  reader.show = [](const std::vector<GivenExtent>&) { return std::string(); };
+  return reader;
+}
+
 Reader<bool> on_off(std::string on, std::string off) {
   Reader<bool> reader;
   reader.words = Reader<bool>::Words::kNone;

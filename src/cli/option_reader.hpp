@@ -13,6 +13,7 @@
 
 #include <assay/result.hpp>
 
+#include "inputs/given_shapes.hpp"
 #include "prepare/settings.hpp"
 
 namespace assay::cli {
@@ -22,7 +23,7 @@ namespace assay::cli {
 /// replace those that are too large by the largest.
 template <class T>
 struct Reader {
-  enum class Words { kNone, kOne, kMany };
+  enum class Words { kNone, kOne, kMany, kEach };  ///< kEach: one, and the option may be repeated
 
   std::string value;  ///< what help calls the value: "N[,N…]"
   Words words = Words::kOne;
@@ -76,6 +77,9 @@ template <class T>
 [[nodiscard]] Reader<std::filesystem::path> existing_path(std::string value, std::string absent);
 /// KEY=VALUE, any number of times. A key with two different values is an error.
 [[nodiscard]] Reader<OptionPairs> pairs();
+/// NAME:EXTENTS[:DTYPE] and SYMBOL=N (inputs/given_shapes.hpp).
+[[nodiscard]] Reader<std::vector<GivenShape>> given_shapes();
+[[nodiscard]] Reader<std::vector<GivenExtent>> given_extents();
 /// An option without a value; help shows `on` for true and `off` for false.
 [[nodiscard]] Reader<bool> on_off(std::string on, std::string off);
 

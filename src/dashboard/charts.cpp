@@ -136,18 +136,19 @@ void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
 }
 
 void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Record>> selections;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::vector<Record>> selections;
   const std::map<std::string, std::string> machines = machine_names(data.cells);
   for (Record& row : with_distinct_names(data.cells)) {
     const std::string tokens = row.sequence_length ? std::to_string(*row.sequence_length) : "";
-    auto& rows = selections[{row.model, tokens, row.precision, machines.at(row.hardware_id)}];
+    auto& rows = selections[{row.model, tokens, row.precision, row.given_shapes, machines.at(row.hardware_id)}];
     rows.push_back(std::move(row));
   }
   for (auto& [selection, rows] : selections) {
-    const auto& [model, tokens, precision, machine] = selection;
+    const auto& [model, tokens, precision, shapes, machine] = selection;
     Dataset one;
     one.cells = std::move(rows);
-    const std::string of = fmt::format("/{}/{}/{}{}{}", model, tokens, precision, machine.empty() ? "" : "/", machine);
+    const std::string of = fmt::format("/{}/{}/{}{}{}{}{}", model, tokens, precision, shapes.empty() ? "" : "/", shapes,
+                                       machine.empty() ? "" : "/", machine);
     const chart::ChartMaker maker({.data = &one});
     for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, maker, of, true);
   }

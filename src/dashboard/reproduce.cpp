@@ -88,6 +88,7 @@ std::string reproduce_command(const Record& row) {
   command.add("--batch-sizes", row.batch_size);
   command.add("--sequence-lengths", row.sequence_length);
   command.add("--output-tokens", row.output_tokens);
+  if (!row.given_shapes.empty()) command.add("--shape", row.given_shapes);
   if (row.kv_cache != "growing") command.add("--kv-cache", row.kv_cache);
   if (row.streams != 1) command.add("--streams", row.streams);
   command.add("--threads", row.threads);

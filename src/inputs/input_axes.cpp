@@ -5,6 +5,7 @@
 #include <cctype>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -24,8 +25,17 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
                      [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
 }
 
-// Names that exporters give to unnamed extents, and single letters: their place says more.
-bool is_generated(std::string_view symbol) {
+// [layers, batch, hidden], as recurrent layers have it.
+bool is_recurrent_state(const ModelValue& input) {
+  const std::string name = lower(input.name);
+  return input.shape.size() == 3 && input.shape[0] > 0 && input.shape[2] > 0 &&
+         (name.find("state") != std::string::npos || is_any(name, {"h", "c", "h0", "c0", "h_0", "c_0", "hx", "cx"}));
+}
+
+}  // namespace
+
+// Single letters, too: their place says more.
+bool is_generated_symbol(std::string_view symbol) {
   if (symbol.size() == 1) return true;
   if (contains_any(symbol, {"unk__", "dynamic_axes", "dynamicdimension", "unnamed_dim", "?"})) return true;
   if (is_any(symbol, {"none", "dynamic"})) return true;
@@ -34,7 +44,9 @@ bool is_generated(std::string_view symbol) {
          is_any(symbol.substr(0, digits), {"s", "d", "u", "i", "dim", "dim_", "axis", "axis_"});
 }
 
-}  // namespace
+ExtentBinder::ExtentBinder(const InputAxes& axes, FixedExtents fixed) : axes_(axes), fixed_(std::move(fixed)) {
+  for (const auto& [term, extent] : fixed_.terms) axes_.extents.insert_or_assign(term, extent);
+}
 
 InputRole role_of(const ModelValue& input) {
   const std::string name = lower(input.name);
@@ -116,7 +128,8 @@ std::optional<BoundExtent> ExtentBinder::by_place(const ModelValue& input, std::
     case InputRole::kIds:
       return axis == 1 ? std::optional(sequence) : std::nullopt;
     case InputRole::kOther:
-      return axis == 1 && rank == 3 ? std::optional(sequence) : std::nullopt;
+      if (axis != 1 || rank != 3) return std::nullopt;
+      return is_recurrent_state(input) ? batch : sequence;
     default:
       return std::nullopt;
   }
@@ -129,6 +142,12 @@ void ExtentBinder::give(const ModelValue& input, const Shape& shape) {
 
 std::optional<BoundExtent> ExtentBinder::bind(const ModelValue& input, std::size_t axis) {
   if (input.shape[axis] >= 0) return BoundExtent{input.shape[axis]};
+  if (const FixedExtents::Extent* fixed = fixed_.find(input, axis)) {
+    const std::int64_t extent = fixed->value == kBatchExtent      ? axes_.batch
+                                : fixed->value == kSequenceExtent ? axes_.sequence
+                                                                  : fixed->value;
+    return BoundExtent{extent, fixed->batch, fixed->sequence};
+  }
   const std::string symbol = axis < input.symbols.size() ? lower(trim(input.symbols[axis])) : "";
   if (const auto it = bound_.find(symbol); it != bound_.end()) return it->second;
   // Audio models name their axes like text, but 128 samples or frames are too few for their convolutions. Features of
@@ -141,8 +160,8 @@ std::optional<BoundExtent> ExtentBinder::bind(const ModelValue& input, std::size
   std::optional<BoundExtent> found;
   if (axis > 0 && !given_.empty() && input.name == given_input_) found = BoundExtent{given_[axis]};
   if (!found && audio) found = by_place(input, axis);
-  if (!found && !symbol.empty() && !is_generated(symbol)) found = by_symbol(symbol);
-  if (!found && (symbol.empty() || is_generated(symbol) || axis == 0)) found = by_place(input, axis);
+  if (!found && !symbol.empty() && !is_generated_symbol(symbol)) found = by_symbol(symbol);
+  if (!found && (symbol.empty() || is_generated_symbol(symbol) || axis == 0)) found = by_place(input, axis);
   if (found && !symbol.empty() && !audio) bound_.emplace(symbol, *found);
   return found;
 }

@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "inputs/fixed_extents.hpp"
 #include "inputs/inputs.hpp"
 
 namespace assay {
@@ -27,6 +29,9 @@ enum class InputRole {
 };
 [[nodiscard]] InputRole role_of(const ModelValue& input);
 
+/// Whether an exporter made the symbol up ("s0", "unk__1"), so that it says nothing. In lower case.
+[[nodiscard]] bool is_generated_symbol(std::string_view symbol);
+
 /// One extent of an input, made concrete.
 struct BoundExtent {
   std::int64_t extent = 0;
@@ -34,14 +39,13 @@ struct BoundExtent {
   bool sequence = false;
 };
 
-/// Makes dynamic extents concrete, in this order: an extent whose symbol was met before; its symbol's words (those of
-/// InputAxes::extents, "batch",
-/// "seq", "past", "height", …; sums and multiples such as "past_sequence_length + 1"); its place in an input of known
-/// role ([batch, sequence] for ids and masks, [batch, 3, 224, 224] for images, 80 × 3000 for mel, 16000 samples for
-/// waves). A past is as long as the sequence.
+/// Makes dynamic extents concrete, in this order: those that are fixed by name; an extent whose symbol was met before;
+/// its symbol's words (those of InputAxes::extents, "batch", "seq", "past", "height", …; sums and multiples such as
+/// "past_sequence_length + 1"); its place in an input of known role ([batch, sequence] for ids and masks, [batch, 3,
+/// 224, 224] for images, 80 × 3000 for mel, 16000 samples for waves). A past is as long as the sequence.
 class ExtentBinder {
  public:
-  explicit ExtentBinder(const InputAxes& axes) : axes_(axes) {}
+  explicit ExtentBinder(const InputAxes& axes, FixedExtents fixed = {});
   /// Gives the open extents of `input` behind the first one those of `shape`, which has the rank of the input.
   void give(const ModelValue& input, const Shape& shape);
   /// nullopt: the extent is unknown.
@@ -53,6 +57,7 @@ class ExtentBinder {
   [[nodiscard]] std::optional<BoundExtent> by_place(const ModelValue& input, std::size_t axis) const;
 
   InputAxes axes_;
+  FixedExtents fixed_;
   std::map<std::string, BoundExtent> bound_;
   std::string given_input_;
   Shape given_;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/shell.hpp"
 #include "base/text.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "inputs/image_folder.hpp"
 #include "inputs/input_axes.hpp"
 #include "inputs/input_data.hpp"
@@ -131,8 +133,19 @@ bool can_make(DType dtype) {
 
 const char* const kGiveData = "give real inputs with --data DIR: one file NAME.npy for each input";
 
-Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, ExtentBinder& binder,
-                                ModelInputs& made) {
+// An extent that neither the file nor a rule of assay says.
+tl::unexpected<Error> unknown_extent(const ModelInfo& model, const ModelValue& input, std::size_t axis,
+                                     const FixedExtents& fixed) {
+  const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("input {} {}: the size of axis {}{} is unknown", shown(input.name), to_string(input.shape),
+                          axis, symbol.empty() ? "" : " (" + symbol + ")"),
+              fmt::format("give it with {}; or give real inputs with --data DIR",
+                          shape_options(model, fixed, OpenExtents::kWithoutRule)));
+}
+
+Result<InputRecipe> make_recipe(const ModelInfo& model, const ModelValue& input, const InputAxes& axes,
+                                const FixedExtents& fixed, ExtentBinder& binder, ModelInputs& made) {
   const std::string what = "input " + shown(input.name);
   if (!can_make(input.dtype)) {
     return fail(
@@ -142,18 +155,13 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
   }
   if (!input.has_rank) {
     return fail(ErrorCode::kUnsupported,
-                what + " has no shape, not even a rank, so that assay cannot make values for it", kGiveData);
+                what + " has no shape, not even a rank, so that assay cannot make values for it",
+                fmt::format("give one with --shape {}, as many extents as it has", shell_quoted(input.name + ":BxN")));
   }
   InputRecipe recipe{.name = input.name, .dtype = input.dtype, .shape = {}};
   for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
     const auto bound = binder.bind(input, axis);
-    if (!bound) {
-      const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("{} {}: the size of axis {}{} is unknown", what, to_string(input.shape), axis,
-                              symbol.empty() ? "" : " (" + symbol + ")"),
-                  kGiveData);
-    }
+    if (!bound) return unknown_extent(model, input, axis, fixed);
     if (bound->sequence && axes.sequence < 1) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{} needs a sequence length above 0, not {}", what, axes.sequence),
@@ -207,8 +215,25 @@ std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vec
   return std::nullopt;
 }
 
+// Arrays have the shapes that were given by name.
+Status check_given_shapes(const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
+  for (const GivenShape& given : axes.given.shapes) {
+    const auto array = std::ranges::find(recipes, given.input, &InputRecipe::name);
+    if (array == recipes.end()) continue;
+    const bool same = std::ranges::equal(
+        given.extents, array->shape, [](std::int64_t wanted, std::int64_t has) { return wanted < 0 || wanted == has; });
+    if (!same)
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("{} contradicts --data: the array for the input {} is {}", option_text(given),
+                              shown(given.input), to_string(array->shape)),
+                  "leave out --shape: the array says the shape");
+  }
+  return {};
+}
+
 // Arrays have the shape that was requested.
 Status check_data_shape(const ModelInfo& model, const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
+  ASSAY_CHECK_OK(check_given_shapes(recipes, axes));
   if (axes.input_shape.empty()) return {};
   const ModelValue& input = *shaped_input(model);
   const Shape& shape = recipes[static_cast<std::size_t>(&input - model.inputs.data())].shape;
@@ -222,6 +247,7 @@ Status check_data_shape(const ModelInfo& model, const std::vector<InputRecipe>& 
 }  // namespace
 
 Status check_input_shape(const ModelInfo& model, const InputAxes& axes) {
+  ASSAY_TRY([[maybe_unused]] const FixedExtents fixed, fix_extents(with_given_ranks(model, axes.given), axes.given));
   const ModelValue* input = shaped_input(model);
   if (axes.input_shape.empty()) return {};
   if (input == nullptr || !input->has_rank || input->shape.empty())
@@ -262,10 +288,12 @@ Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const In
     ASSAY_CHECK_OK(check_input_shape(model, axes));
     if (has_batch(*shaped_input(model), axes.input_shape)) return axes.input_shape.front();
   }
-  return common_batch(model);
+  ASSAY_TRY(const FixedExtents fixed, fix_extents(with_given_ranks(model, axes.given), axes.given));
+  return fixed.batch ? fixed.batch : common_batch(model);
 }
 
-Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
+Result<ModelInputs> make_inputs(const ModelInfo& file, const InputAxes& axes) {
+  const ModelInfo model = with_given_ranks(file, axes.given);
   if (axes.batch < 1)
     return fail(ErrorCode::kInvalidArgument, fmt::format("batch size {} is invalid; use 1 or more", axes.batch));
   ASSAY_CHECK_OK(check_input_shape(model, axes));
@@ -281,7 +309,12 @@ Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
     }
     return made;
   }
-  ExtentBinder binder(axes);
+  ASSAY_TRY(const FixedExtents fixed, fix_extents(model, axes.given));
+  if (fixed.batch && axes.batch != *fixed.batch)
+    ASSAY_CHECK_OK(refuse_batch(axes.batch, fixed.batch, "the requested shape's"));
+  InputAxes bound = axes;
+  bound.sequence = fixed.sequence.value_or(axes.sequence);
+  ExtentBinder binder(bound, fixed);
   if (!axes.input_shape.empty()) {
     const ModelValue& input = *shaped_input(model);
     const Shape shape = with_batch(input, axes.input_shape, axes.batch);
@@ -289,12 +322,12 @@ Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
     binder.give(input, shape);
   }
   for (const ModelValue& input : model.inputs) {
-    ASSAY_TRY(InputRecipe recipe, make_recipe(input, axes, binder, made));
+    ASSAY_TRY(InputRecipe recipe, make_recipe(model, input, bound, fixed, binder, made));
     made.recipes.push_back(std::move(recipe));
   }
-  const auto fixed = common_batch(model);
-  if (!made.uses_batch && axes.batch != fixed.value_or(1))
-    ASSAY_CHECK_OK(refuse_batch(axes.batch, fixed, "the model's"));
+  const auto common = common_batch(model);
+  if (!made.uses_batch && axes.batch != common.value_or(1))
+    ASSAY_CHECK_OK(refuse_batch(axes.batch, common, "the model's"));
   if (!images.empty()) ASSAY_CHECK_OK(use_images(model, axes, images, made));
   return made;
 }

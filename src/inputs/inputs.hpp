@@ -10,6 +10,7 @@
 
 #include <assay/result.hpp>
 
+#include "inputs/given_shapes.hpp"
 #include "onnx/model_info.hpp"
 #include "tensor/recipe.hpp"
 
@@ -24,6 +25,7 @@ struct InputAxes {
   /// --input-shape: the shape of the image input, of a model without one of the first input; with the batch in front or
   /// without it. Empty: not requested.
   Shape input_shape{};
+  GivenShapes given{};  ///< --shape and --dim: they win over `sequence` (inputs/fixed_extents.hpp)
 };
 
 struct ModelInputs {
@@ -37,7 +39,8 @@ struct ModelInputs {
 
 /// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks
 /// with padding, token types, positions, N(0,1) pixels and waves, small integers. Dynamic extents follow from their
-/// symbol or place (inputs/input_axes.hpp); an unknown one is refused by name, with the way to give it.
+/// symbol or place (inputs/input_axes.hpp), unless they are given; an unknown one is refused by name, with the way to
+/// give it.
 ///
 /// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
 /// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An
@@ -46,22 +49,22 @@ struct ModelInputs {
 /// first images, as many as the batch (inputs/image_folder.hpp).
 ///
 /// Errors: unsupported with a message that begins "fixed_shape: " when the file or the data has another batch than the
-/// requested one; invalid_argument: `input_shape` does not fit (check_input_shape); unsupported, by name: an element
+/// requested one; invalid_argument: a given shape does not fit (check_input_shape); unsupported, by name: an element
 /// type for which assay cannot make values; mismatch: data of another type or shape; not_found: data for an input;
 /// invalid_argument: data for a name that is not an input, among others.
 [[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
 
-/// Whether the input that `axes.input_shape` is for can have that shape. Errors: invalid_argument, with the shape that
-/// is valid; also for an input with a sequence axis, whose shape follows the sequence length.
+/// Whether the model can have the shapes that `axes` gives. Errors: those of fix_extents; invalid_argument, with the
+/// valid shape of `axes.input_shape`; also for an input with a sequence axis, whose shape follows the sequence length.
 [[nodiscard]] Status check_input_shape(const ModelInfo& model, const InputAxes& axes);
 
 /// The arrays in `axes.data`, as inputs of a model: by name, with type and shape. For models that do not describe their
 /// inputs. Errors: not_found, invalid_argument: no such file or folder, or one that cannot be read.
 [[nodiscard]] Result<std::vector<ModelValue>> values_in_data(const InputAxes& axes);
 
-/// The only batch size that a model runs at: that of the data if data is given; else that of `input_shape`, if it has
-/// one; else the first extent that all inputs have in common, if it is fixed. nullopt: dynamic, or no batch axis (then
-/// only batch 1 is accepted).
+/// The only batch size that a model runs at: that of the data if data is given; else that of the given shapes, if they
+/// have one; else the first extent that all inputs have in common, if it is fixed. nullopt: dynamic, or no batch axis
+/// (then only batch 1 is accepted).
 [[nodiscard]] Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes = {});
 
 /// Inputs with known outputs, as the ONNX model zoo keeps them beside a model: test_data_set_0/{input,output}_N.pb.

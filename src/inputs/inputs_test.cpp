@@ -116,6 +116,9 @@ TEST(MakeInputs, TellsUnnamedExtentsByTheirPlace) {
   EXPECT_EQ(shapes({value("input_ids", i, {-1, -1}, {"s0", "s1"}), value("other", f, {-1, 3, -1}, {"s0", "", "s1"})}),
             "[4, 32][4, 3, 32]");
   EXPECT_EQ(shapes({value("hidden", f, {-1, -1, 16}, {"unk__1", "unk__2"})}), "[4, 32, 16]");
+  EXPECT_EQ(shapes({value("x", f, {-1, 8}), value("state", f, {2, -1, 128}), value("h0", f, {1, -1, 64})}),
+            "[4, 8][2, 4, 128][1, 4, 64]")
+      << "states of recurrent layers have the batch in the middle";
   EXPECT_EQ(shapes({value("pixel_values", f, {-1, -1, -1, -1}, {"batch", "num_channels", "height", "width"})}),
             "[4, 3, 224, 224]");
   EXPECT_EQ(shapes({value("image", f, {-1, -1, -1, 3})}), "[4, 224, 224, 3]");

@@ -9,8 +9,7 @@
 #include "base/files.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
-#include "model/zip_names.hpp"
-#include "onnx/looks_like.hpp"
+#include "model/file_kind.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -19,8 +18,8 @@ namespace {
 using Kind = ModelReference::Kind;
 
 constexpr std::string_view kValid =
-    "valid are .onnx, .xml (OpenVINO IR), .pt and .torchscript (TorchScript), .stablehlo and .mlir, a folder with "
-    "model.onnx or config.json, or a name";
+    "valid are files of ONNX, OpenVINO IR (.xml), TorchScript (.pt) and StableHLO, whatever their names; a folder with "
+    "model.onnx or config.json; or a name";
 
 bool has(const fs::path& folder, const char* name) {
   std::error_code error;
@@ -30,45 +29,13 @@ bool has(const fs::path& folder, const char* name) {
 // A path as a word of a command.
 std::string word_of(const fs::path& path) { return shell_quoted(sanitise(path.string())); }
 
-std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-// What a zip archive of PyTorch contains. Its entries are in a folder, except in old files of torch.export.
-enum class TorchArchive { kProgram, kPickle, kUnknown };
-
-TorchArchive torch_archive(const std::vector<std::string_view>& names) {
-  const auto any = [&](auto&& test) {
-    return std::ranges::any_of(names, [&](std::string_view name) { return test(name.substr(name.find('/') + 1)); });
-  };
-  // TorchScript, torch.export with or without machine code: the runtime says which of them it runs.
-  if (any([](std::string_view name) {
-        return name == "constants.pkl" || name.starts_with("code/") || name == "archive_format" ||
-               name.starts_with("models/") || name.starts_with("data/aotinductor/") ||
-               name.starts_with("serialized_exported_program");
-      }))
-    return TorchArchive::kProgram;
-  return any([](std::string_view name) { return name == "data.pkl"; }) ? TorchArchive::kPickle : TorchArchive::kUnknown;
+// The extensions that people give to files of PyTorch, of whatever kind.
+bool has_torch_name(const fs::path& path) {
+  return is_any(lower(path.extension().string()),
+                {".pt", ".pth", ".pt2", ".jit", ".ptl", ".ts", ".torchscript", ".ckpt", ".bin"});
 }
 
-Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
-  bool is_pickle = !bytes.empty() && bytes[0] == std::byte{0x80};
-  if (text_of(bytes).starts_with("PK")) {
-    const auto names = zip_names(bytes);
-    if (!names)
-      return fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{} is not whole: it begins as an archive and has no directory at its end", shown_path(path)),
-          "copy or download it again");
-    const TorchArchive kind = torch_archive(*names);
-    if (kind == TorchArchive::kProgram) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "pt"};
-    is_pickle = kind == TorchArchive::kPickle;
-  }
-  if (!is_pickle) {
-    const std::string_view kind = looks_like(bytes);
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a TorchScript model: it is {}", shown_path(path),
-                                                         bytes.empty()  ? "empty"
-                                                         : kind.empty() ? "of an unknown kind"
-                                                                        : kind));
-  }
+tl::unexpected<Error> torch_pickle(const fs::path& path) {
   return fail(
       ErrorCode::kInvalidArgument,
       fmt::format("{} is a Python pickle (torch.save), not TorchScript: it cannot be run without the code of its model",
@@ -79,33 +46,67 @@ Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
           word_of(path), word_of(fs::path(path).replace_extension(".script.pt"))));
 }
 
+// For a file that is not a model.
+tl::unexpected<Error> refuse_content(const fs::path& path, const std::string& what) {
+  const std::string found = what.empty() ? "of an unknown kind" : what;
+  if (lower(path.extension().string()) == ".xml")
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)),
+                std::string(kValid));
+  const bool torch = has_torch_name(path) && lower(path.extension().string()) != ".bin";
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is not a {}: it is {}", shown_path(path),
+                          torch ? "TorchScript model" : "model that assay reads", found),
+              std::string(kValid));
+}
+
+bool has_format(const std::vector<std::string>& formats, const std::string& extension) {
+  return extension.size() > 1 && std::ranges::find(formats, extension.substr(1)) != formats.end();
+}
+
+// The content decides. The name decides only where the content says nothing: formats that only their runtimes know, and
+// broken files.
 Result<ModelReference> identify_file(const fs::path& path, const std::vector<std::string>& runtime_formats) {
   const std::string extension = lower(path.extension().string());
   if (path.filename() == "config.json")
     return identify_model(path.has_parent_path() ? path.parent_path().string() : ".");
-  if (extension == ".onnx") return ModelReference{.kind = Kind::kOnnxFile, .path = path};
   ASSAY_TRY(const MappedFile file, MappedFile::open(path));
-  const Bytes bytes = file.bytes();
-  if (extension == ".pt") return identify_torch(path, bytes);
-  if (extension == ".xml") {
-    if (text_of(bytes.first(std::min<std::size_t>(bytes.size(), 4096))).find("<net") != std::string_view::npos) {
-      return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "xml"};
-    }
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)));
+  const FileContent content = content_of(file.bytes());
+  // A format may have two names, of which an engine knows one.
+  const auto runtime_file = [&](const char* format, const char* other = "") {
+    const bool is_other = extension == std::string(".") + other && has_format(runtime_formats, extension);
+    return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = is_other ? other : format};
+  };
+  switch (content.kind) {
+    case FileKind::kOnnx:
+      return ModelReference{.kind = Kind::kOnnxFile, .path = path};
+    case FileKind::kTorchArchive:
+      return runtime_file("pt", "pt2");
+    case FileKind::kOpenvinoIr:
+      return runtime_file("xml");
+    case FileKind::kStableHlo:
+      return runtime_file("stablehlo", "mlir");
+    case FileKind::kTorchText:
+      return runtime_file("torchscript");
+    case FileKind::kTorchPickle:
+      return torch_pickle(path);
+    case FileKind::kPickle:
+      if (has_torch_name(path)) return torch_pickle(path);
+      return refuse_content(path, "a Python pickle, which only the program that wrote it can use");
+    case FileKind::kTornArchive:
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} is not whole: it begins as an archive and has no directory at its end", shown_path(path)),
+          "copy or download it again");
+    case FileKind::kEmpty:
+      return refuse_content(path, "empty");
+    case FileKind::kOther:
+      break;
   }
-  for (const std::string& format : runtime_formats)
-    if (extension == "." + format) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = format};
-  if (is_any(extension, {".pth", ".ckpt", ".bin", ".torchscript"})) return identify_torch(path, bytes);
-  const std::string_view kind = looks_like(bytes);
-  if (bytes.empty() || !kind.empty()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} is not a model that assay reads: it is {}", shown_path(path), bytes.empty() ? "empty" : kind),
-        std::string(kValid));
-  }
-  return ModelReference{.kind = Kind::kOnnxFile,
-                        .path = path};  // a name without a known extension, as in Hugging Face's cache
+  if (extension == ".onnx") return ModelReference{.kind = Kind::kOnnxFile, .path = path};  // its error says more
+  const bool known = is_any(extension, {".xml", ".pt", ".pt2", ".torchscript"});
+  if (!known && has_format(runtime_formats, extension)) return runtime_file(extension.c_str() + 1);
+  return refuse_content(path, content.what);
 }
 
 std::optional<fs::path> weights_in(const fs::path& folder) {
@@ -151,7 +152,8 @@ Result<ModelReference> identify_folder(const fs::path& folder) {
   std::sort(entries.begin(), entries.end());
   std::vector<std::string> models;
   for (const std::string& entry : entries) {
-    if (is_any(lower(fs::path(entry).extension().string()), {".onnx", ".xml", ".pt"}))
+    if (is_any(lower(fs::path(entry).extension().string()),
+               {".onnx", ".xml", ".pt", ".jit", ".torchscript", ".stablehlo", ".mlir"}))
       models.push_back(sanitise((folder / entry).string()));
   }
   if (has(folder, "onnx/model.onnx")) models.push_back(sanitise((folder / "onnx/model.onnx").string()));
@@ -166,7 +168,8 @@ bool is_path_like(const std::string& argument) {
   return argument.starts_with('/') || argument.starts_with("./") || argument.starts_with("../") ||
          argument.starts_with('~') || argument.ends_with('/') ||
          is_any(lower(fs::path(argument).extension().string()),
-                {".onnx", ".pt", ".pth", ".xml", ".json", ".safetensors", ".bin"});
+                {".onnx", ".pt", ".pth", ".pt2", ".jit", ".torchscript", ".stablehlo", ".mlir", ".xml", ".json",
+                 ".safetensors", ".gguf", ".bin"});
 }
 
 }  // namespace

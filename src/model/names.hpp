@@ -27,12 +27,13 @@ struct ModelReference {
 };
 
 /// Decides what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or
-/// any other word. Looks at names and the first bytes only: nothing is parsed. `runtime_formats`: extensions of further
-/// files that only runtimes read (EngineEntry::formats); their content is not looked at.
+/// any other word. What a file is follows from its content (model/file_kind.hpp), whatever its name; nothing is parsed.
+/// `runtime_formats`: extensions of further files that only runtimes read (EngineEntry::formats), if their content says
+/// nothing.
 ///
 /// Errors: not_found: a path without a file there; invalid_argument: a folder that cannot be read or has neither file
-/// (says what it has), a file of another kind (says which), a .pt that is a pickle and not TorchScript; unsupported: a
-/// folder whose weights are only pytorch_model.bin, with the line that converts them.
+/// (says what it has), a file of another kind (says which), a pickle of PyTorch, which is not TorchScript; unsupported:
+/// a folder whose weights are only pytorch_model.bin, with the line that converts them.
 [[nodiscard]] Result<ModelReference> identify_model(const std::string& argument,
                                                     const std::vector<std::string>& runtime_formats = {});
 

@@ -84,6 +84,57 @@ TEST(IdentifyModel, KnowsArchivesOfPyTorchByTheirEntries) {
   EXPECT_THAT(torn.error().message, HasSubstr("is not whole"));
 }
 
+TEST(IdentifyModel, TheContentDecidesWhateverTheName) {
+  const ModelFolder folder;
+  const std::string script = testing::zip_of({"m/data.pkl", "m/code/__torch__.py", "m/constants.pkl"});
+  const std::string ir = "<?xml version=\"1.0\"?>\n<net name=\"m\" version=\"11\">";
+  const std::string hlo = "module @jit_f {\n func.func public @main(%a: tensor<2xf32>) { stablehlo.add }\n}";
+  for (const char* name : {"vad.jit", "m.onnx", "m.xml", "m.bin", "m", "m.zip", "m.ptl", "m.stablehlo"}) {
+    const auto identify = [&](const std::string& bytes) {
+      const auto found = identify_model(folder.write_bytes(bytes, name).string(), {"pt", "xml", "stablehlo", "mlir"});
+      return found ? found->format : to_string(found.error());
+    };
+    EXPECT_EQ(identify(script), "pt") << name;
+    EXPECT_EQ(identify(ir), "xml") << name;
+    EXPECT_EQ(identify(hlo), "stablehlo") << name;
+    EXPECT_EQ(identify("ML\xEFR\x0DMLIR"), "stablehlo") << name;
+    EXPECT_EQ(identify("def forward(self, x0: Tensor):\n  return x0"), "torchscript") << name;
+    EXPECT_EQ(identify_model(folder.write(small_model(), name).string())->kind, Kind::kOnnxFile) << name;
+    EXPECT_THAT(identify("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."),
+                HasSubstr("is a Python pickle (torch.save), not TorchScript"))
+        << name;
+    EXPECT_THAT(identify(testing::zip_of({"m/constants.pkl"}).substr(0, 40)), HasSubstr("is not whole")) << name;
+  }
+}
+
+TEST(IdentifyModel, SaysWhatAFileIsAndWhatIsValid) {
+  const ModelFolder folder;
+  const auto refused = [&](const std::string& bytes, const char* name = "model") {
+    const auto found = identify_model(folder.write_bytes(bytes, name).string(), {"pt", "xml", "stablehlo", "mlir"});
+    return found ? "valid" : to_string(found.error());
+  };
+  const auto safetensors = [] {
+    std::string bytes(8, '\0');
+    bytes[0] = 2;
+    return bytes + "{}";
+  };
+  EXPECT_THAT(refused(safetensors()), HasSubstr("is not a model that assay reads: it is a safetensors file"));
+  EXPECT_THAT(refused("GGUF\x03"), AllOf(HasSubstr("it is a GGUF file"), HasSubstr("valid are files of ONNX")));
+  EXPECT_THAT(refused("\x80\x04K\x01."), HasSubstr("a Python pickle, which only the program that wrote it can use"));
+  EXPECT_THAT(refused(testing::zip_of({"a.npy", "b.npy", "c.npy", "d.npy"}), "x.npz"),
+              HasSubstr("it is a zip archive of 'a.npy', 'b.npy', 'c.npy' and 1 more"));
+  EXPECT_THAT(refused(testing::zip_of({"metadata.json", "model.weights.h5"})), HasSubstr("it is a Keras model"));
+  EXPECT_THAT(refused("\x0a\x05hello\x12\x02ok"), HasSubstr("of an unknown kind")) << "protobuf, but not ONNX";
+  EXPECT_THAT(refused("\x01\x02\x03"), HasSubstr("of an unknown kind"));
+}
+
+TEST(IdentifyModel, ATornOnnxFileIsLeftToTheReaderOfOnnx) {
+  const ModelFolder folder;
+  std::string bytes = small_model().SerializeAsString();
+  bytes.resize(bytes.size() - 3);
+  EXPECT_EQ(identify_model(folder.write_bytes(bytes, "blob").string())->kind, Kind::kOnnxFile);
+}
+
 TEST(IdentifyModel, KnowsTheFormatsOfRuntimesThatItIsGiven) {
   const ModelFolder folder;
   const std::string file = folder.write_bytes("text of its own", "m.TOY").string();

@@ -8,22 +8,29 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "inputs/input_axes.hpp"
 
 namespace assay {
 namespace {
 
 // "[batch, 3, 224, 224]"; "" if every open extent is the batch or the sequence.
-std::string chosen_shape(const ModelValue& input, ExtentBinder& binder) {
+std::string chosen_shape(const ModelValue& input, const FixedExtents& fixed, ExtentBinder& binder) {
   std::vector<std::string> extents;
   bool chosen = false;
   for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
     const std::optional<BoundExtent> bound = binder.bind(input, axis);
     if (!bound) return {};
     extents.push_back(bound->batch ? "batch" : bound->sequence ? "sequence" : std::to_string(bound->extent));
-    chosen |= input.shape[axis] < 0 && !bound->batch && !bound->sequence;
+    chosen |= input.shape[axis] < 0 && !bound->batch && !bound->sequence && fixed.find(input, axis) == nullptr;
   }
   return chosen ? "[" + join(extents, ", ") + "]" : std::string();
+}
+
+// Whether --shape or --dim fixes the sequence length.
+bool is_given_length(const PreparedModel& model, const Task& task) {
+  const Result<Signature>* signature = model.signature_for(task.engine, task.load.device_id);
+  return signature != nullptr && *signature && (*signature)->fixed_sequence;
 }
 
 // Why a task has a shorter sequence than the default.
@@ -60,7 +67,7 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
   if (settings.default_lengths && model.max_sequence && has_sequence) {
     std::map<std::int64_t, std::string> reasons;  // by length
     for (const Task& task : tasks)
-      if (task.runs() &&
+      if (task.runs() && !is_given_length(model, task) &&
           std::ranges::find(settings.sequence_lengths, task.shape.sequence) == settings.sequence_lengths.end())
         reasons.emplace(task.shape.sequence, why_cut(model, task));
     for (const auto& [length, reason] : reasons)
@@ -79,11 +86,18 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
         "{}: {} {} static KV caches only, and the other engines get growing ones: --kv-cache static compares them",
         name, join({only_static.begin(), only_static.end()}, " and "), only_static.size() == 1 ? "runs" : "run"));
   if (model.info && settings.data.empty() && !model.given) {
-    ExtentBinder binder(InputAxes{});
-    for (const ModelValue& input : model.info->inputs)
-      if (const std::string shape = chosen_shape(input, binder); !shape.empty())
-        notes.push_back(
-            fmt::format("{}: the input '{}' has open extents; it is given {}", name, one_line(input.name), shape));
+    const RunSettings own = settings_of(model.choice, settings);
+    const FixedExtents fixed =
+        fix_extents(*model.info, {own.shapes, own.extents}).value_or(FixedExtents{});  // checked before
+    ExtentBinder binder(InputAxes{}, fixed);
+    for (const ModelValue& input : model.info->inputs) {
+      const std::string shape = chosen_shape(input, fixed, binder);
+      if (shape.empty()) continue;
+      ModelInfo alone;
+      alone.inputs = {input};
+      notes.push_back(fmt::format("{}: the input '{}' has open extents; it is given {}; other sizes: {}", name,
+                                  one_line(input.name), shape, shape_options(alone, fixed, OpenExtents::kByRule)));
+    }
   }
   return notes;
 }

@@ -22,12 +22,13 @@ std::vector<CellShape> shapes_of(const RunSettings& settings, const Signature& s
       std::ranges::sort(batches);
     }
   }
-  const std::vector<std::int64_t> one_length{CellShape{}.sequence}, no_tokens{0};
+  const std::vector<std::int64_t> one_length{signature.fixed_sequence.value_or(CellShape{}.sequence)}, no_tokens{0};
+  const bool has_lengths = signature.uses_sequence && !signature.fixed_sequence;
   std::vector<CellShape> shapes;
   for (const std::int64_t threads : settings.threads)
     for (const std::int64_t streams : settings.streams)
       for (const std::int64_t batch : batches)
-        for (const std::int64_t length : signature.uses_sequence ? settings.sequence_lengths : one_length)
+        for (const std::int64_t length : has_lengths ? settings.sequence_lengths : one_length)
           for (const std::int64_t tokens : generates ? settings.output_tokens : no_tokens)
             shapes.push_back({batch, length, tokens, streams, threads});
   return shapes;
@@ -106,7 +107,7 @@ class TargetPlan {
     const Signature& signature = **model_.signature_for(target_.engine, target_.device.id);
     std::vector<CellShape> planned;
     for (CellShape shape : shapes_of(settings_, signature, model_.generation.has_value())) {
-      cut_length(shape, model_, signature.info, settings_);
+      if (!signature.fixed_sequence) cut_length(shape, model_, signature.info, settings_);
       if (std::ranges::find(planned, shape) != planned.end()) continue;
       planned.push_back(shape);
       tasks.push_back(task_for(shape, signature));
@@ -142,6 +143,7 @@ class TargetPlan {
     const ModelInfo& info = signature.info;
     task.shape = shape;
     set_shape(task.row, shape, signature.uses_sequence);
+    task.row.given_shapes = signature.given_shapes;
     task.arithmetic =
         task.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(task.row.precision).value_or(DType::kFloat32);
     task.artefact = variant_ != nullptr ? (*variant_)->artefact : model_.artefact;
@@ -251,8 +253,9 @@ class TargetPlan {
 
 }  // namespace
 
-std::vector<Task> plan_tasks(const PreparedModel& model, const std::vector<Target>& targets,
-                             const RunSettings& settings, const RunInfo& run) {
+std::vector<Task> plan_tasks(const PreparedModel& model, const std::vector<Target>& targets, const RunSettings& of_all,
+                             const RunInfo& run) {
+  const RunSettings settings = settings_of(model.choice, of_all);
   std::vector<Task> tasks;
   for (const Target& target : targets) TargetPlan(model, target, settings, run).add_to(tasks);
   return tasks;

@@ -11,6 +11,7 @@
 
 #include "plan/choices.hpp"
 #include "plan/plan_testing.hpp"
+#include "plan/row.hpp"
 
 namespace assay {
 namespace {
@@ -98,6 +99,41 @@ TEST(Plan, AFixedBatchReplacesADefaultAndIsAddedToWhatWasAsked) {
   EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("1x128", "2x128", "4x128"));
 }
 
+TEST(Plan, GivenShapesFixTheSequenceLengthAndAreStatedByTheRow) {
+  PreparedModel model = text_model();
+  RunSettings settings;
+  settings.batch_sizes = {1, 4};
+  settings.sequence_lengths = {16, 32};
+  settings.default_lengths = false;
+  Signature& signature = *model.signatures.at("");
+  signature.fixed_sequence = 77;
+  signature.given_shapes = "pixels:Bx3x48x320";
+  model.max_sequence = 512;
+  const std::vector<Task> tasks = plan(model, {target_on("onnxruntime")}, settings);
+  EXPECT_THAT(shapes_of(tasks), ElementsAre("1x77", "4x77"));
+  EXPECT_EQ(tasks[0].row.given_shapes, "pixels:Bx3x48x320");
+  model.max_sequence = 64;
+  settings.default_lengths = true;
+  EXPECT_THAT(plan(model, {target_on("onnxruntime")}, settings)[0].row.message,
+              HasSubstr("sequence length 77 is beyond the 64 positions of the model"))
+      << "what was given is not cut";
+}
+
+TEST(Plan, AFailureThatShapesMayCauseSaysHowToGiveOthers) {
+  Task task;
+  task.shape_hint = "other sizes: --shape x:Bx3xHxW";
+  const auto hint_of = [&](ErrorCode code, const char* message) {
+    Record row;
+    set_failure(row, task, Error{code, message, {}, "look"});
+    return row.hint;
+  };
+  EXPECT_EQ(hint_of(ErrorCode::kInternal, "Incompatible Dimensions: 3 and 4"), "look; other sizes: --shape x:Bx3xHxW");
+  EXPECT_EQ(hint_of(ErrorCode::kUnsupported, "no operator 'Foo'"), "look");
+  EXPECT_EQ(hint_of(ErrorCode::kTimeout, "no answer while the shape was bound"), "look");
+  task.contradiction = Error{ErrorCode::kInvalidArgument, "node 'sum'", {}, ""};
+  EXPECT_EQ(hint_of(ErrorCode::kInvalidArgument, "node 'sum': 1 and 2"), "look; other sizes: --shape x:Bx3xHxW");
+}
+
 TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {
   PreparedModel model = text_model();
   model.max_sequence = 64;
@@ -157,7 +193,8 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   EXPECT_THAT(notes(decoder, runtime_cache), ElementsAre(HasSubstr("sequence length")));
   image.info->inputs = {model_value("pixels", DType::kFloat32, {-1, 3, -1, -1}, {"batch", "", "height", "width"})};
   EXPECT_THAT(notes(image, {}),
-              ElementsAre("image: the input 'pixels' has open extents; it is given [batch, 3, 224, 224]"));
+              ElementsAre("image: the input 'pixels' has open extents; it is given [batch, 3, 224, 224]; other sizes: "
+                          "--shape pixels:Bx3xHxW"));
   settings.data = "/data";
   EXPECT_THAT(notes(image, settings), IsEmpty()) << "the data has its own";
 }

@@ -15,7 +15,7 @@ namespace {
 using worker_protocol::decode;
 using worker_protocol::encode;
 
-constexpr int kTaskVersion = 2;
+constexpr int kTaskVersion = 3;
 
 Json to_json(const CellShape& shape) {
   return {{"batch", shape.batch},
@@ -130,6 +130,7 @@ Json to_json(const Task& task) {
             {"inputs", list_of(task.inputs)},
             {"generation", task.generation ? encode(*task.generation) : Json()},
             {"variant", Json()},
+            {"shape_hint", task.shape_hint},
             {"contradiction", task.contradiction ? worker_protocol::encode_error(*task.contradiction) : Json()},
             {"reference", to_json(task.reference)},
             {"arithmetic", to_string(task.arithmetic)},
@@ -170,6 +171,7 @@ Result<Task> task_from_json(const Json& json) try {
     if (variant.is_null()) return std::nullopt;
     return Task::Variant{at(variant, "inputs", recipes_from), decoded<Generation>(variant, "generation")};
   });
+  task.shape_hint = get<std::string>(json, "shape_hint");
   task.contradiction = at(json, "contradiction", [](const Json& error) -> std::optional<Error> {
     if (error.is_null()) return std::nullopt;
     return value_of(worker_protocol::decode_error(error));

@@ -51,6 +51,7 @@ struct Task {
     Generation generation;
   };
   std::optional<Variant> variant{};
+  std::string shape_hint{};              ///< how to give the extents that the file leaves open; "": it leaves none
   std::optional<Error> contradiction{};  ///< the shapes in the model file contradict each other for these inputs
 
   /// What the outputs are compared with.

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "graph/static_graph.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
@@ -22,10 +23,12 @@ std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e
 InputAxes smallest_axes(const RunSettings& settings, const ModelInfo& info, std::int64_t beside, std::int64_t tokens) {
   InputAxes axes;
   axes.input_shape = settings.input_shape;
+  axes.given = {settings.shapes, settings.extents};
   axes.batch = *std::ranges::min_element(settings.batch_sizes);
   axes.sequence = *std::ranges::min_element(settings.sequence_lengths);
   if (info.max_sequence && settings.default_lengths)
     axes.sequence = std::max<std::int64_t>(1, std::min(axes.sequence, *info.max_sequence - beside - tokens));
+  if (const auto fixed = fix_extents(info, axes.given); fixed && fixed->batch) axes.batch = *fixed->batch;
   return axes;
 }
 

@@ -121,7 +121,8 @@ Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes) {
 }
 
 Result<ModelInputs> step_inputs(const GenerationGraphs& graphs, InputAxes axes, std::int64_t past) {
-  axes.input_shape.clear();  // of an input of the prompt
+  axes.input_shape.clear();  // of an input of the prompt, as given shapes are
+  axes.given = {};
   axes.extents = {{"past", past}, {"decoder_sequence", 1}};
   axes.extents.emplace("sequence", graphs.prompt_in_states ? 1 : axes.sequence);
   for (const ModelValue& input : graphs.step_info.inputs)

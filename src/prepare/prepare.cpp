@@ -134,7 +134,8 @@ const Result<Signature>* PreparedModel::signature_for(const std::string& engine,
   return find_for(signatures, signature_key(engine, device));
 }
 
-Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const Preparing& with) {
+Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& of_all, const Preparing& with) {
+  const RunSettings settings = settings_of(choice, of_all);
   PreparedModel model;
   model.choice = choice;
   Record& row = model.identity;

@@ -29,7 +29,32 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
   return text;
 }
 
+// A text or a list of texts; absent is none.
+Result<std::vector<std::string>> texts_of(const Json& entry, const char* key, const std::string& where) {
+  std::vector<std::string> texts;
+  if (!entry.contains(key)) return texts;
+  const Json list = entry.at(key).is_array() ? entry.at(key) : Json::array({entry.at(key)});
+  for (const Json& item : list) {
+    if (!item.is_string())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: \"{}\" has {}; a text as of the option --{} is valid, or "
+                              "a list of such texts",
+                              where, key, json_text(item), key));
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
 }  // namespace
+
+Result<GivenShapes> shapes_in(const Json& entry, const std::string& where) {
+  GivenShapes given;
+  ASSAY_TRY(const std::vector<std::string> shapes, texts_of(entry, "shape", where));
+  ASSAY_TRY(const std::vector<std::string> extents, texts_of(entry, "dim", where));
+  for (const std::string& text : shapes) ASSAY_CHECK_OK(with_context(add_shapes(text, given.shapes), "in " + where));
+  for (const std::string& text : extents) ASSAY_CHECK_OK(with_context(add_extents(text, given.extents), "in " + where));
+  return given;
+}
 
 Result<std::string> model_beside(const std::string& name, const fs::path& file) {
   if (name.empty()) return name;
@@ -88,6 +113,7 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
     ASSAY_TRY(choice.family, text_of(entry, "family", where));
     ASSAY_TRY(choice.size, text_of(entry, "size", where));
     ASSAY_TRY(choice.modality, text_of(entry, "modality", where));
+    ASSAY_TRY(choice.given, shapes_in(entry, where));
     ASSAY_TRY(choice.reference, model_beside(choice.reference, path));
     if (choice.reference.empty())
       return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
@@ -95,8 +121,8 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
     if (!choice.family.empty() && std::find(families.begin(), families.end(), choice.family) == families.end())
       return unknown_word(where + ": unknown family", choice.family, families);
     for (const auto& [key, value] : entry.items())
-      if (key != "name" && key != "family" && key != "size" && key != "modality")
-        return unknown_word(where + ": unknown key", key, {"name", "family", "size", "modality"});
+      if (!is_any(key, {"name", "family", "size", "modality", "shape", "dim"}))
+        return unknown_word(where + ": unknown key", key, {"name", "family", "size", "modality", "shape", "dim"});
     models.push_back(std::move(choice));
   }
   return models;

@@ -7,6 +7,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/json.hpp"
 #include "prepare/settings.hpp"
 
 namespace assay {
@@ -16,6 +17,10 @@ namespace assay {
 /// Errors: invalid_argument with line and column, the entry and what is missing.
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path);
+
+/// The shapes that an entry of a file gives: "shape" and "dim", each a text as of the options --shape and --dim, or a
+/// list of such texts. `where` begins messages. Errors: invalid_argument.
+[[nodiscard]] Result<GivenShapes> shapes_in(const Json& entry, const std::string& where);
 
 /// What a name in a file stands for: a path relative to the folder of `file`, if one is there or if it is not the name
 /// of a model; else the name itself. "~/" is the user's home folder. Errors: invalid_argument (HOME is not set).

@@ -2,6 +2,7 @@
 #include "prepare/settings.hpp"
 
 #include <type_traits>
+#include <utility>
 
 #include "worker/protocol.hpp"
 
@@ -30,11 +31,19 @@ void add_setting(Json& json, const char* name, const T& value) {
 
 }  // namespace
 
+RunSettings settings_of(const ModelChoice& choice, RunSettings settings) {
+  GivenShapes given = merged(choice.given, {std::move(settings.shapes), std::move(settings.extents)});
+  settings.shapes = std::move(given.shapes);
+  settings.extents = std::move(given.extents);
+  return settings;
+}
+
 // The binding names every member: a new one does not compile until it is here.
 Json to_json(const ModelChoice& choice) {
-  const auto& [name, reference, family, category, size, modality, from_set, built, any_size] = choice;
-  return {{"name", name},         {"reference", reference}, {"family", family}, {"category", category}, {"size", size},
-          {"modality", modality}, {"from_set", from_set},   {"built", built},   {"any_size", any_size}};
+  const auto& [name, reference, family, category, size, modality, from_set, built, any_size, given] = choice;
+  return {{"name", name},         {"reference", reference}, {"family", family},        {"category", category},
+          {"size", size},         {"modality", modality},   {"from_set", from_set},    {"built", built},
+          {"any_size", any_size}, {"shapes", given.shapes}, {"extents", given.extents}};
 }
 
 Json to_json(const RunSettings& settings) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "inputs/given_shapes.hpp"
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "zoo/zoo.hpp"
@@ -27,6 +28,7 @@ struct ModelChoice {
   bool from_set = false;  ///< part of a set: its skipped and unsupported rows do not change the exit status
   bool built = true;      ///< false: known, but its architecture is not built yet
   bool any_size = false;  ///< if the named one does not fit, a smaller one stands in and the row says so
+  GivenShapes given{};    ///< of its inputs, from a set or a custom file: they win over those of the settings
 };
 
 using OptionPairs = std::vector<std::pair<std::string, std::string>>;
@@ -41,6 +43,9 @@ struct RunSettings {  // NOLINT(clang-analyzer-optin.performance.Padding): the o
 #include "prepare/settings.def"
 #undef SETTING_LIST
 };
+
+/// `settings` with the shapes that `choice` gives.
+[[nodiscard]] RunSettings settings_of(const ModelChoice& choice, RunSettings settings);
 
 [[nodiscard]] Json to_json(const ModelChoice& choice);
 /// The settings that decide which cells there are and what they measure, by their names.

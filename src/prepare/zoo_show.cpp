@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "onnx/inspect.hpp"
 #include "prepare/zoo_source.hpp"
 #include "zoo/zoo.hpp"
@@ -39,8 +40,14 @@ Status build_graph(const ModelReference& reference, const std::string& model_cla
   return {};
 }
 
-// The usual length, or the model's positions if fewer, unless the user gives one.
+// The usual length, or the model's positions if fewer, unless the user gives one; likewise the batch.
 Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
+  ASSAY_TRY(const FixedExtents fixed, fix_extents(with_given_ranks(model, axes.given), axes.given));
+  if (fixed.sequence && axes.sequence == 0) axes.sequence = *fixed.sequence;
+  if (axes.batch == 0) {
+    ASSAY_TRY(const std::optional<std::int64_t> batch, fixed_batch(model, axes));
+    axes.batch = batch.value_or(1);
+  }
   const std::int64_t usual = InputAxes{}.sequence;
   if (axes.sequence == 0) axes.sequence = std::min(usual, model.max_sequence.value_or(usual));
   if (!model.max_sequence || axes.sequence <= *model.max_sequence) return axes;
@@ -48,6 +55,15 @@ Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
       ErrorCode::kUnsupported,
       fmt::format("sequence length {} is beyond the {} positions of the model", axes.sequence, *model.max_sequence),
       "use a shorter one with --sequence-lengths");
+}
+
+// Shapes that contradict each other in the graph, and how to give others.
+tl::unexpected<Error> with_other_shapes(Error error, const ModelFacts& facts) {
+  const std::string options = shape_options(with_given_ranks(facts.info, facts.axes.given), {}, OpenExtents::kEvery);
+  if (!options.empty())
+    error.hint +=
+        fmt::format("{}the file leaves extents open; other sizes: {}", error.hint.empty() ? "" : "; ", options);
+  return tl::unexpected<Error>(std::move(error));
 }
 
 }  // namespace
@@ -82,7 +98,9 @@ Result<ModelFacts> describe_model(const std::string& model, const std::string& m
     shapes[input.name] = input.shape;
     facts.shapes.emplace_back(input.name, input.shape);
   }
-  ASSAY_TRY(const StaticGraph graph, StaticGraph::infer(file, shapes));
+  Result<StaticGraph> inferred = StaticGraph::infer(file, shapes);
+  if (!inferred) return with_other_shapes(std::move(inferred).error(), facts);
+  const StaticGraph& graph = *inferred;
   facts.cost = graph.cost();
   facts.unknown_operators = graph.unknown_operators();
   // Some exporters leave out the shapes of outputs.

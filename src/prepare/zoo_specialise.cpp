@@ -104,7 +104,8 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
   if (asked.cuts_sequence && positions) axes.sequence = std::min(axes.sequence, *positions);
   for (const auto& [symbol, extent] : asked.extents) axes.extents[lower(symbol)] = extent;
   ASSAY_CHECK_OK(check_extents(info, axes.extents));
-  ASSAY_TRY(const std::optional<std::int64_t> fixed, fixed_batch(info));
+  axes.given = asked.given;
+  ASSAY_TRY(const std::optional<std::int64_t> fixed, fixed_batch(info, axes));
   axes.batch = asked.batch.value_or(fixed.value_or(1));
   ASSAY_TRY(const ModelInputs inputs, make_inputs(info, axes));
   if (inputs.uses_sequence && axes.sequence < asked.sequence)

@@ -14,6 +14,7 @@
 #include "base/cancel.hpp"
 #include "graph/specialise.hpp"
 #include "hub/hub.hpp"
+#include "inputs/given_shapes.hpp"
 
 namespace assay {
 
@@ -28,7 +29,8 @@ struct ZooSpecialiseRequest {
   std::int64_t sequence = 128;
   bool cuts_sequence = false;  ///< `sequence` is a default: a model with fewer positions gets those that it has
   std::optional<std::int64_t> positions{};        ///< of the model, where the file does not state them
-  std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name
+  std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name or a part of it
+  GivenShapes given{};                            ///< of inputs and symbols, by name
   /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
   /// extents, or one for all of them.
   std::map<std::string, std::string> constants{};

@@ -67,7 +67,7 @@ Result<Launch> CellLauncher::execute(LocalTask& local, std::int64_t round) {
   if (task.default_batch && task.runs() && local.launches.empty() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
   if (const std::optional<Error> fault = parts_.references.invalid_file(local); fault && task.runs())
-    set_failure(row, *fault);
+    set_failure(row, task, *fault);
   if (task.runs()) {
     if (const Status made = guarded("while making its files", [&] { return parts_.files.make(local); }); !made) {
       if (parts_.services.cancelled()) return tl::unexpected<Error>(made.error());
@@ -109,7 +109,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
         [&](std::span<const TimedIds> ids) { return parts_.references.force(local, ids, attempt.deadline()); });
   };
   if (const Status done = guarded("", attempted); !done) {
-    set_failure(row, done.error());
+    set_failure(row, local.task, done.error());
     // The launches before say more about the cell than one that was interrupted.
     if (done.error().code == ErrorCode::kCancelled) row.add_flag(flag::kPartial);
   } else {

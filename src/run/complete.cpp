@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "inputs/fixed_extents.hpp"
 #include "plan/row.hpp"
 
 namespace assay {
@@ -58,7 +59,7 @@ std::size_t input_sets_of(std::size_t wanted, std::optional<double> flops) {
 
 void TaskCompleter::complete(Task& task) {
   if (!task.runs()) return;
-  if (const Status added = add_inputs(task); !added) set_failure(task.row, added.error());
+  if (const Status added = add_inputs(task); !added) set_failure(task.row, task, added.error());
 }
 
 std::string TaskCompleter::images_note() const {
@@ -81,6 +82,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   images_found_ = std::max(images_found_, inputs.images_found);
   if (inputs.images > 0) images_as_ = std::move(inputs.images_as);
   use_given(task);
+  set_shape_hint(task, info);
   set_cost(task);
   task.input_sets = input_sets_of(task.input_sets, task.row.flops);
   ASSAY_TRY(const std::string hash, input_hash(task.inputs, task.seed, task.input_sets));
@@ -159,6 +161,15 @@ void TaskCompleter::use_given(Task& task) const {
   task.inputs = model_.given->inputs;
   task.reference.given_outputs = model_.given->outputs;
   task.row.data_source = model_.given->folder.string();
+}
+
+// Also of extents that were given: those may be wrong.
+void TaskCompleter::set_shape_hint(Task& task, const ModelInfo& info) const {
+  if (task.generation || !axes_.data.empty()) return;
+  const std::string options = shape_options(with_given_ranks(info, axes_.given), {}, OpenExtents::kEvery);
+  if (!options.empty())
+    task.shape_hint = fmt::format("the file leaves extents open, and the inputs were {}; other sizes: {}",
+                                  input_shape_text(task.inputs), options);
 }
 
 // FLOPs and bytes of one inference, if the graph says them; for a generative model, of a whole generation.

@@ -45,6 +45,7 @@ class TaskCompleter {
   void use_given(Task& task) const;
   /// Gives the engine's option the extents of the inputs, by name.
   static void fix_extents(Task& task, const ModelInfo& info);
+  void set_shape_hint(Task& task, const ModelInfo& info) const;
   void set_cost(Task& task);
 
   const PreparedModel& model_;

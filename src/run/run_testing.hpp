@@ -86,7 +86,7 @@ inline std::vector<Task> complete_tasks(const PreparedModel& model, const RunSet
   Target target = null_target(registry);
   target.found.entry.static_shapes = static_shapes;
   std::vector<Task> tasks = plan_tasks(model, {target}, settings, test_run());
-  TaskCompleter completer(model, input_axes(settings, folder / "cache/inputs"));
+  TaskCompleter completer(model, input_axes(settings_of(model.choice, settings), folder / "cache/inputs"));
   for (Task& task : tasks) completer.complete(task);
   return tasks;
 }

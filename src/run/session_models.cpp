@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "base/timed_step.hpp"
 #include "hub/hub.hpp"
+#include "inputs/fixed_extents.hpp"
 #include "measure/environment.hpp"
 #include "plan/row.hpp"
 
@@ -75,11 +76,12 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
 // it is loaded.
 Status check_inputs(const PreparedModel& model, const SessionRequest& request) {
   if (!model.info || model.refusal) return {};
-  ASSAY_CHECK_OK(with_context(check_input_shape(*model.info, input_axes(request.settings, {})),
+  const RunSettings settings = settings_of(model.choice, request.settings);
+  ASSAY_CHECK_OK(with_context(check_given(*model.info, model.generation.has_value(), model.choice, request.settings),
                               "while preparing the inputs of " + model.choice.name));
-  if (request.settings.data.empty()) return {};
+  if (settings.data.empty()) return {};
   const Result<std::optional<std::int64_t>> batch =
-      fixed_batch(*model.info, input_axes(request.settings, request.cache / "inputs"));
+      fixed_batch(*model.info, input_axes(settings, request.cache / "inputs"));
   if (batch) return {};
   Error error = batch.error();
   // Data of another type or shape is the user's mistake, not a finding about a runtime.
@@ -88,10 +90,11 @@ Status check_inputs(const PreparedModel& model, const SessionRequest& request) {
 }
 
 // Asks the runtimes for the inputs of a model that assay itself does not read.
-void ask_engines(PreparedModel& model, const SessionRequest& request, const EngineRegistry& registry,
-                 const std::vector<Target>& targets) {
-  if (model.info || model.refusal) return;
-  const RunSettings& settings = request.settings;
+// Errors: those of check_given.
+Status ask_engines(PreparedModel& model, const SessionRequest& request, const EngineRegistry& registry,
+                   const std::vector<Target>& targets) {
+  if (model.info || model.refusal) return {};
+  const RunSettings settings = settings_of(model.choice, request.settings);
   for (const Target& target : targets) {
     const std::string key = PreparedModel::signature_key(target.engine, target.device.id);
     if (!target.runnable() || model.signatures.contains(key)) continue;
@@ -113,10 +116,15 @@ void ask_engines(PreparedModel& model, const SessionRequest& request, const Engi
       model.signatures.emplace(key, tl::unexpected<Error>(info.error()));
       continue;
     }
+    ASSAY_CHECK_OK(with_context(check_given(*info, false, model.choice, request.settings),
+                                "while preparing the inputs of " + model.choice.name));
     Signature signature = signature_of(std::move(*info), false, axes);
     signature.options = *more;
+    if (!more->empty() && settings.data.empty())
+      signature.given_shapes = given_text(settings.shapes, signature.fixed_batch);
     model.signatures.emplace(key, std::move(signature));
   }
+  return {};
 }
 
 // Resolves and describes a model, and checks the data that it runs on.
@@ -124,7 +132,7 @@ Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& r
                               const std::vector<Target>& targets) {
   ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
   ASSAY_CHECK_OK(check_inputs(model, request));
-  ask_engines(model, request, *with.registry, targets);
+  ASSAY_CHECK_OK(ask_engines(model, request, *with.registry, targets));
   return model;
 }
 

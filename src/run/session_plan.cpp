@@ -163,7 +163,8 @@ std::vector<PlannedModel> plan_models(std::vector<PreparedModel> models, const S
 
 // Inputs that cannot be made cost their task only.
 void complete_tasks(PlannedModel& planned, const SessionRequest& request, std::vector<std::string>& notes) {
-  TaskCompleter completer(planned.model, input_axes(request.settings, request.cache / "inputs"));
+  TaskCompleter completer(planned.model,
+                          input_axes(settings_of(planned.model.choice, request.settings), request.cache / "inputs"));
   for (Task& task : planned.tasks) {
     const Status done = guarded("while making the inputs", [&]() -> Status {
       completer.complete(task);

@@ -41,6 +41,18 @@ SuiteConfig example() {
   return std::move(*config);
 }
 
+// Its name; with shapes, an object.
+Json model_entry(const ModelChoice& model) {
+  if (model.given.empty()) return model.name;
+  Json entry{{"name", model.name}};
+  const auto add = [&](const char* key, const auto& all) {
+    for (const auto& each : all) entry[key].push_back(option_value(each));
+  };
+  add("shape", model.given.shapes);
+  add("dim", model.given.extents);
+  return entry;
+}
+
 }  // namespace
 
 const std::string& example_config() {
@@ -89,7 +101,7 @@ Json to_json(const SuiteConfig& config) {
   const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
   const auto count = [](const std::optional<std::int64_t>& n) { return n ? Json(*n) : Json(); };
   Json families = Json::object();
-  for (const ModelChoice& model : config.models) families[model.family].push_back(model.name);
+  for (const ModelChoice& model : config.models) families[model.family].push_back(model_entry(model));
   Json json{{"batch_sizes", s.batch_sizes},
             {"sequence_lengths", s.sequence_lengths},
             {"warmup_iterations", count(s.measure.warmup_iterations)},

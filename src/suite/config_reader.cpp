@@ -241,9 +241,24 @@ class ConfigReader {
     }
   }
 
+  // Names; or objects with "name", and shapes as in a custom models file.
   void read_models(const Json& value, const std::string& family) {
     if (value.is_array() && value.empty()) return;
-    names(value, "a list of names, ids or paths of models", [&](std::size_t i, const std::string& name) {
+    Json list = value;
+    std::map<std::size_t, GivenShapes> given;
+    for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+      if (!value[i].is_object()) continue;
+      for (const auto& [key, unused] : value[i].items())
+        if (!is_any(key, {"name", "shape", "dim"}))
+          refuse_item(i, fmt::format("\"{}\" is not a key of a model{}", key, nearest(key, {"name", "shape", "dim"})));
+      Result<GivenShapes> shapes = shapes_in(value[i], "this model");
+      if (shapes)
+        given[i] = std::move(*shapes);
+      else
+        refuse_item(i, shapes.error().message);
+      list[i] = value[i].contains("name") ? value[i].at("name") : Json("");
+    }
+    names(list, "a list of names, ids or paths of models", [&](std::size_t i, const std::string& name) {
       if (const auto other = std::ranges::find(config_.models, name, &ModelChoice::name);
           other != config_.models.end()) {
         refuse_item(i, fmt::format("\"{}\" is in the family {}, too; one family is valid", name, other->family));
@@ -260,6 +275,7 @@ class ConfigReader {
       choice.reference = std::move(*reference);
       choice.family = family;
       choice.from_set = true;
+      choice.given = given[i];
       config_.models.push_back(std::move(choice));
       return true;
     });

@@ -56,11 +56,12 @@ class Files(TorchTest):
         self.assertEqual((row["status"], row["verification"]), ("completed", "unverified"))
         self.assertEqual([each["name"] for each in self.signature()["inputs"]], ["input_ids", "token_type_ids", "attention_mask"])
 
-    def test_without_a_signature_the_error_shows_both_ways_to_give_it(self):
+    def test_without_a_signature_the_error_shows_the_ways_to_give_it(self):
         row = self.bench(self.without_signature(), expect=2)
         self.assertEqual(row["reason_code"], "invalid_argument")
         self.assertIn("bare.pt' does not have the types and shapes of its inputs (x0, x1, x2)", row["message"])
-        self.assertIn("give values with --data (x0.npy, x1.npy, x2.npy)", row["message"])
+        self.assertIn("give shapes with --shape, values with --data (x0.npy, x1.npy, x2.npy)", row["message"])
+        self.assertIn("for example --shape x0:Bx3x224x224 --shape x1:Bx3x224x224", row["hint"])
         self.assertIn("bare.pt.json': {\"format_version\": 1, \"inputs\": [{\"name\": \"x0\", ", row["message"])
 
     def test_a_signature_beside_the_file(self):
@@ -71,6 +72,22 @@ class Files(TorchTest):
         self.assertIn("the signature has 2 inputs (input_ids, token_type_ids), forward has 3 (x0, x1, x2)", row["message"])
         pathlib.Path(f"{path}.json").write_text(json.dumps({"format_version": 1, "inputs": [{**each, "shape": [2, 16]} for each in inputs]}))
         self.assertEqual(self.bench(path)["status"], "completed")
+
+    def test_a_signature_from_shapes_by_name(self):
+        path = self.without_signature().rename(self.folder / "bert.jit")
+        shapes = lambda shape: ["--shape", ",".join(f"x{i}:{shape}:int64" for i in range(3))]
+        stated = "x0:Bx16,x1:Bx16,x2:Bx16"
+        for arguments, given in ((shapes("BxS") + ["--sequence-lengths", "16"], None), (shapes("Bx16"), stated), (shapes("2x16"), stated)):
+            row = self.bench(path, *arguments)
+            self.assertEqual(row["given_shapes"], given)
+            self.assertEqual((row["status"], row["verification"], row["input_shape"]), ("completed", "unverified", "x0=(2, 16), x1=(2, 16), x2=(2, 16)"), row["message"])
+        for arguments, why in ((["--shape", "y:2x16:int64"], "--shape y: forward of '"), (["--shape", "x0:2x16:int64"], "'x1' has no --shape"), (["--shape", "y:2x16"], "has the arguments x0, x1, x2")):
+            row = self.bench(path, *arguments, expect=2)
+            self.assertIn(why, row["message"])
+        # Its own signature says more: a shape must fit it.
+        self.assertEqual(self.bench(self.built, "--shape", "input_ids:2x16")["status"], "completed")
+        error = self.run_tool("bench", "--engine", "libtorch", "--model", self.built, "--shape", "input_ids:2x17", "--quiet", expect=2).stderr
+        self.assertIn("extent 2 of the input 'input_ids' is fixed at 16", error)
 
     def test_a_signature_from_data(self):
         path = self.without_signature()
