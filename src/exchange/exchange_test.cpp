@@ -367,7 +367,9 @@ TEST_F(ExchangeFiles, ANumberThatItsColumnCannotHaveIsRefusedWithItsPlace) {
   EXPECT_THAT(csv("memory_mb", "-1"), HasSubstr("memory_mb is -1; valid is a finite number from 0"));
   EXPECT_THAT(csv("throughput_ips", "-0.5"), HasSubstr("throughput_ips is -0.5"));
   EXPECT_THAT(csv("iterations", "-50"), HasSubstr("iterations is -50"));
-  EXPECT_THAT(csv("launch_p50_ms", "1:-2"), HasSubstr("launch_p50_ms is -2"));
+  EXPECT_THAT(
+      error_of("bad.json", R"({"schema_version": "1.0", "results": [{"model": "m", "launch_p50_ms": "1:-2"}]})"),
+      HasSubstr("results[0] ('m'): launch_p50_ms is -2"));
   EXPECT_EQ(csv("memory_mb", "0"), "no error");
   EXPECT_EQ(csv("latency_std_ms", "0"), "no error");
   EXPECT_THAT(

@@ -82,9 +82,9 @@ TEST(Safetensors, ReadsTheGoldens) {
   }
 }
 
-// Its header has a line for each tensor; reading one took time in proportion to all others.
-TEST(Safetensors, ReadsAHundredThousandTensors) {
-  constexpr std::size_t kTensors = 100'000;
+// That the time does not grow with the square of their number is the test of OrderedObject.
+TEST(Safetensors, ReadsVeryManyTensors) {
+  constexpr std::size_t kTensors = 20'000;
   const std::vector<std::byte> data(kTensors);
   std::vector<NamedView> views;
   views.reserve(kTensors);
@@ -95,7 +95,7 @@ TEST(Safetensors, ReadsAHundredThousandTensors) {
   const auto file = SafetensorsFile::open(folder.path() / "many.safetensors");
   ASSERT_TRUE(file) << to_string(file.error());
   EXPECT_EQ(file->names().size(), kTensors);
-  EXPECT_TRUE(file->contains("layer.99999.weight"));
+  EXPECT_TRUE(file->contains("layer.19999.weight"));
 }
 
 TEST(Safetensors, RefusesBrokenFrames) {
