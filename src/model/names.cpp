@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
+#include "model/ways.hpp"
 #include "model/zip_names.hpp"
 #include "onnx/looks_like.hpp"
 
@@ -18,9 +19,7 @@ namespace {
 
 using Kind = ModelReference::Kind;
 
-constexpr std::string_view kValid =
-    "valid are .onnx, .xml (OpenVINO IR), .pt and .torchscript (TorchScript), .stablehlo and .mlir, a folder with "
-    "model.onnx or config.json, or a name";
+std::string valid_models() { return "valid: " + std::string(ways_to_name_a_model()); }
 
 bool has(const fs::path& folder, const char* name) {
   std::error_code error;
@@ -102,7 +101,7 @@ Result<ModelReference> identify_file(const fs::path& path, const std::vector<std
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("{} is not a model that assay reads: it is {}", shown_path(path), bytes.empty() ? "empty" : kind),
-        std::string(kValid));
+        valid_models());
   }
   return ModelReference{.kind = Kind::kOnnxFile,
                         .path = path};  // a name without a known extension, as in Hugging Face's cache
@@ -172,8 +171,7 @@ bool is_path_like(const std::string& argument) {
 }  // namespace
 
 Result<ModelReference> identify_model(const std::string& argument, const std::vector<std::string>& runtime_formats) {
-  if (trim(argument).empty())
-    return fail(ErrorCode::kInvalidArgument, "the model's name is empty", std::string(kValid));
+  if (trim(argument).empty()) return fail(ErrorCode::kInvalidArgument, "the model's name is empty", valid_models());
   if (argument.find('\0') != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, "the model's name has a zero byte in it");
   if (argument.starts_with("zoo:"))

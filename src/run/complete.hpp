@@ -45,7 +45,9 @@ class TaskCompleter {
   void use_given(Task& task) const;
   /// Gives the engine's option the extents of the inputs, by name.
   static void fix_extents(Task& task, const ModelInfo& info);
-  void set_cost(Task& task);
+  /// Returns what memory the run needs, if the graph says it.
+  [[nodiscard]] std::optional<std::uint64_t> set_cost(Task& task);
+  void refuse_too_large(Task& task, std::uint64_t activation_bytes) const;
 
   const PreparedModel& model_;
   InputAxes axes_;
