@@ -42,7 +42,8 @@ PLACEHOLDERS = {
     "count": r"\d+",
     "product": r"(=\d+x[\d.]+(e\+\d+)?)?",  # of a threshold that is more than the minimum
     "noisy_or_not": r"(,noisy)?",  # on a machine that others use
-    "ms": r"\d+\.\d{3}",
+    "product_words": r"( \(\d+ independent ones; here about \d+(\.\d+)? samples count as one\))?",
+    "ms": r"\d+\.\d{3,}",
     "per_second": r"\d+\.\d\d",
     "megabytes": r"\d+\.\d\d",
 }
@@ -111,6 +112,7 @@ def received_text(name, build):
     environment = {key: value for key, value in os.environ.items() if key != "ASSAY_DB_PATH"}
     with tempfile.TemporaryDirectory(prefix="assay-approve-") as folder:
         environment["ASSAY_CACHE_DIR"] = folder + "/cache"
+        environment["ASSAY_RUNTIME_DIR"] = folder
         result = subprocess.run([build / "bin" / program, *arguments], cwd=folder, env=environment, text=True, capture_output=True,
                                 timeout=900)
     if result.returncode != 0:

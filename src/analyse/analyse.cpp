@@ -97,24 +97,54 @@ bool too_unsure_to_rank(const Record& row) {
          !row.ranked() && !another_reason;
 }
 
-std::vector<Record> with_distinct_names(std::vector<Record> rows) {
-  struct Meanings {
-    std::set<std::string> ids;
-    std::set<std::pair<std::string, std::string>> models;  // id, size
-  };
-  std::map<std::string, Meanings> names;
-  for (const Record& row : rows) {
-    names[row.model].ids.insert(row.model_id);
-    names[row.model].models.emplace(row.model_id, row.size);
+namespace {
+
+// What a name stands for in some rows.
+struct Meanings {
+  std::set<std::string> ids;
+  std::set<std::pair<std::string, std::string>> models;  // id, size
+
+  void add(const Record& row) {
+    ids.insert(row.model_id);
+    models.emplace(row.model_id, row.size);
   }
+  [[nodiscard]] bool has_sizes() const { return models.size() > ids.size(); }
+};
+
+void add_words(Record& row, bool id, bool size) {
+  std::vector<std::string> words;
+  if (id && !row.model_id.empty()) words.push_back(row.model_id);
+  if (size && !row.size.empty()) words.push_back("size " + row.size);
+  if (!words.empty()) row.model += " (" + join(words, ", ") + ")";
+}
+
+}  // namespace
+
+std::vector<Record> with_distinct_names(std::vector<Record> rows) {
+  std::map<std::string, Meanings> names;
+  for (const Record& row : rows) names[row.model].add(row);
   for (Record& row : rows) {
     const Meanings& name = names[row.model];
-    std::vector<std::string> words;
-    if (name.ids.size() > 1 && !row.model_id.empty()) words.push_back(row.model_id);
-    if (name.models.size() > name.ids.size() && !row.size.empty()) words.push_back("size " + row.size);
-    if (!words.empty()) row.model += " (" + join(words, ", ") + ")";
+    add_words(row, name.ids.size() > 1, name.has_sizes());
   }
   return rows;
+}
+
+std::vector<Record> with_names_of_models(std::vector<Record> rows) {
+  std::map<std::string, std::set<std::string>> names_of;  // by id
+  std::map<std::string, Meanings> by_id;
+  for (const Record& row : rows) {
+    names_of[row.model_id].insert(row.model);
+    by_id[row.model_id].add(row);
+  }
+  std::vector<Record> named = with_distinct_names(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string& id = rows[i].model_id;
+    if (id.empty() || names_of[id].size() == 1) continue;
+    named[i].model = id;
+    add_words(named[i], false, by_id[id].has_sizes());
+  }
+  return named;
 }
 
 std::string model_identity(const Record& row) {

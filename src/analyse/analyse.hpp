@@ -32,6 +32,10 @@ namespace assay {
 /// (bert-base-uncased)". Everything here compares models by `model`.
 [[nodiscard]] std::vector<Record> with_distinct_names(std::vector<Record> rows);
 
+/// The same for the results of several runs, which may call one model "bert", "bert-base-uncased" and "my_bert": a
+/// model with several names is called by its id, so that it is one model.
+[[nodiscard]] std::vector<Record> with_names_of_models(std::vector<Record> rows);
+
 /// The guide's key of the row's target: "cpu", "cpu@openvino".
 [[nodiscard]] std::string target_key(const Record& row);
 
@@ -135,7 +139,7 @@ struct HowSure {
 [[nodiscard]] std::vector<std::string> how_sure_lines(std::span<const Record> rows,
                                                       const std::optional<MachineScore>& machine);
 
-/// A number for a sentence: that many significant digits, never with an exponent ("10400").
+/// A number for a sentence: significant() of base.
 [[nodiscard]] std::string in_words(double value, int digits = 3);
 
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.

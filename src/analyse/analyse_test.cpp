@@ -162,6 +162,24 @@ TEST(DistinctNames, SayWhichModelWhereANameHasSeveral) {
   EXPECT_THAT(names(rows), ElementsAre("bert (size small)", "bert (size reference)", "vit"));
 }
 
+TEST(DistinctNames, CallAModelByItsIdWhereTheHistoryHasSeveralNamesOfIt) {
+  std::vector<Record> rows{row("bert", "cpu", "onnxruntime", 1), row("bert-base-uncased", "cpu", "onnxruntime", 1),
+                           row("bert", "cpu", "onnxruntime", 1), row("vit", "cpu", "onnxruntime", 1)};
+  rows[0].model_id = rows[1].model_id = "google-bert/bert-base-uncased";
+  rows[2].model_id = "prajjwal1/bert-tiny";
+  rows[3].model_id = "";
+  const auto names = [](const std::vector<Record>& given) { return models_of(with_names_of_models(given)); };
+  EXPECT_THAT(names(rows), ElementsAre("google-bert/bert-base-uncased", "bert (prajjwal1/bert-tiny)", "vit"));
+  rows[0].size = "reference";
+  rows[1].size = "reference*0.5";
+  EXPECT_THAT(names(rows),
+              ElementsAre("google-bert/bert-base-uncased (size reference)",
+                          "google-bert/bert-base-uncased (size reference*0.5)", "bert (prajjwal1/bert-tiny)", "vit"));
+  rows[1].model = "bert";
+  rows[0].size = rows[1].size = "";
+  EXPECT_THAT(names(rows), ElementsAre("bert (google-bert/bert-base-uncased)", "bert (prajjwal1/bert-tiny)", "vit"));
+}
+
 TEST(NextSteps, NameTheLogOfWhatFailedAndTheMatrixThatIsWritten) {
   std::vector<Record> rows{row("m", "cpu", "onnxruntime", 5), row("m", "openvino", "openvino", 1)};
   rows[1].status = CellStatus::kFailed;

@@ -22,7 +22,7 @@ struct HistoryPoint;
 ///
 /// Rows of different machines are never compared: where a dataset has several machines, each answer is given for each
 /// of them: `hardware_id` says of which; `machine` is what people call it, by its host, and "" with one machine.
-/// `model` is a name that stands for one model (with_distinct_names). Pointers to rows point into Dataset::cells.
+/// `model` is a name that stands for one model (with_names_of_models). Pointers to rows point into Dataset::cells.
 
 /// What to choose hardware by.
 enum class Goal { kLatency, kThroughput, kMemory, kEfficiency };

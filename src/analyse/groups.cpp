@@ -41,7 +41,7 @@ std::map<std::string, std::string> machine_names(std::span<const Record> rows) {
 
 std::vector<RowGroup> groups_by_machine(std::span<const Record> rows) {
   const std::map<std::string, std::string> names = machine_names(rows);
-  std::vector<Record> named = with_distinct_names({rows.begin(), rows.end()});
+  std::vector<Record> named = with_names_of_models({rows.begin(), rows.end()});
   std::vector<RowGroup> groups;
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include "analyse/analyse.hpp"
 #include "analyse/pairs.hpp"
+#include "base/significant.hpp"
 #include "base/text.hpp"
 #include "result/launch_medians.hpp"
 
@@ -159,10 +160,7 @@ std::string why_alone(std::span<const Record> rows, const Record& first) {
                          : "nothing to compare it with: there is no such result from " + join(unknown, ", ");
 }
 
-std::string in_words(double value, int digits) {
-  const bool large = std::abs(value) >= std::pow(10.0, digits - 1);
-  return large ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
-}
+std::string in_words(double value, int digits) { return significant(value, digits); }
 
 namespace {
 

@@ -44,6 +44,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Whether `word` is `candidate` with letters left out, as "onnxrt" and "ort" are of "onnxruntime".
+bool abbreviates(std::string_view word, std::string_view candidate) {
+  constexpr std::size_t kLeast = 3, kLongest = 4;  // letters; of the candidate for each one
+  if (word.size() < kLeast || candidate.size() > kLongest * word.size() || word.front() != candidate.front())
+    return false;
+  std::size_t found = 0;
+  for (const char letter : candidate)
+    if (found < word.size() && letter == word[found]) ++found;
+  return found == word.size();
+}
+
 }  // namespace
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -85,8 +96,11 @@ std::vector<std::string> closest(std::string_view wanted, const std::vector<std:
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(needle, lower(candidate));
     const bool contained = needle.size() >= 3 && lower(candidate).find(needle) != std::string::npos;
+    constexpr std::size_t kAbbreviation = 3;  // counts like so many letters that differ
     if (contained || distance <= std::max<std::size_t>(2, candidate.size() / 3))
       scored.emplace_back(contained ? 1 : distance, candidate);
+    else if (abbreviates(needle, lower(candidate)))
+      scored.emplace_back(kAbbreviation, candidate);
   }
   std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (scored.size() > 3) scored.resize(3);

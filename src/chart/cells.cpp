@@ -77,7 +77,7 @@ std::vector<const Record*> typical_cells(std::span<const Record> rows, const std
 
 Cells cells_of(const Input& input) {
   Cells cells;
-  cells.rows = with_distinct_names(input.data->cells);
+  cells.rows = with_names_of_models(input.data->cells);
   if (!input.model.empty())
     std::erase_if(cells.rows,
                   [&](const Record& row) { return row.model != input.model && row.model_id != input.model; });

@@ -277,9 +277,9 @@ void draw(Picture& picture, int panel, std::span<const Look> looks) {
 
 std::vector<Chart> comparison(const Source& source) {
   std::vector<Record> before;
-  if (source.input.before != nullptr) before = with_distinct_names(source.input.before->cells);
+  if (source.input.before != nullptr) before = with_names_of_models(source.input.before->cells);
   const std::vector<Record> after =
-      source.input.before != nullptr ? with_distinct_names(source.input.data->cells) : std::vector<Record>();
+      source.input.before != nullptr ? with_names_of_models(source.input.data->cells) : std::vector<Record>();
   Sides sides = source.input.before != nullptr ? sides_of_two(before, after) : sides_of_targets(source.cells);
   for (ComparedCell& line : sides.lines) set_ratio(sides, line);
   MeanRatio mean = mean_of(sides);

@@ -12,7 +12,8 @@
 #include "cli/help.hpp"
 #include "cli/known_engines.hpp"
 #include "cli/measure_command.hpp"
-#include "zoo/zoo.hpp"
+#include "cli/model_options.hpp"
+#include "result/precision_words.hpp"
 
 namespace assay::cli {
 namespace {
@@ -29,8 +30,7 @@ MeasuringDefaults bench_defaults() {
 
 struct BenchOptions {
   MeasuringOptions measuring{bench_defaults()};
-  std::vector<std::string> models;  ///< --model, as in bench/runner; any MODEL is valid
-  std::string model_id;             ///< --model-id, as in run_hardware_benchmark
+  std::vector<std::string> models;
   std::string framework;
   std::string dtype, data_source, device_prefer;
   std::vector<std::string> input_shape;
@@ -63,38 +63,21 @@ bool need_no_model(const std::vector<std::string>& engines) {
   });
 }
 
-// The reference of --model-id, which is an id of the hub even where the zoo has an architecture of the same name:
-// "gpt2", from before organisations had names, is openai-community/gpt2.
-std::string hub_reference(const std::string& id) {
-  const bool shared = std::ranges::any_of(zoo::architectures(), [&](const auto& each) { return each.name == id; });
-  const std::optional<zoo::KnownModel> known = shared ? zoo::find_known(id) : std::nullopt;
-  return known && known->model_id.ends_with("/" + id) ? known->model_id : id;
-}
-
 // `stand_in`: the engine whose name stands for the model if no given engine needs a model; else "".
 Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& stand_in) {
   std::vector<std::string> names;
-  for (const std::string& name : options.models) {
+  for (const std::string& name : model_names(options.models)) {
     if (name == "both") {
       names.insert(names.end(), {"resnet50", "vit_b_16"});
     } else {
       names.push_back(name);
     }
   }
-  std::vector<ModelChoice> models;
-  const auto add = [&models](const std::string& name, const std::string& reference) -> Status {
-    ASSAY_CHECK_OK(check_named(name));
-    ModelChoice& choice = models.emplace_back();
-    choice.name = name;
-    choice.reference = reference;
-    return {};
-  };
-  for (const std::string& name : names) ASSAY_CHECK_OK(add(name, name));
-  if (!options.model_id.empty()) ASSAY_CHECK_OK(add(options.model_id, hub_reference(options.model_id)));
+  ASSAY_TRY(std::vector<ModelChoice> models, named_models(names));
   if (models.empty() && !stand_in.empty()) models.push_back({stand_in, "", "other", "", "", "", false, true});
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument,
-                "bench requires a model, such as --model resnet50 or --model-id bert-base-uncased",
+                "bench requires a model, such as `assay bench resnet50` or `assay bench bert-base-uncased`",
                 "without a model, select an engine that computes none: `--engine null`");
   return models;
 }
@@ -167,13 +150,14 @@ Result<SessionRequest> bench_request(const BenchOptions& options, const Context&
   MeasuringOptions measuring = options.measuring;
   if (!options.dtype.empty()) {
     ASSAY_TRY(const RunSettings given, measuring.settings());
-    if (measuring.given("--precision") && given.precision != options.dtype)
+    if (measuring.given("--precision") && given.precision != canonical_precision(options.dtype))
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("--dtype {} and --precision {} contradict each other", options.dtype, given.precision),
                   "they are two names of one option: give one");
-    measuring.set("--precision", options.dtype);
+    measuring.set("--precision", options.dtype, "--dtype");
   }
-  if (!options.data_source.empty() && options.data_source != "synthetic") measuring.set("--data", options.data_source);
+  if (!options.data_source.empty() && options.data_source != "synthetic")
+    measuring.set("--data", options.data_source, "--data-source");
   ASSAY_TRY(SessionRequest request, make_request(measuring, context));
   ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
   ASSAY_TRY(request.settings.input_shape, input_shape_of(options));
@@ -216,13 +200,7 @@ void register_bench(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command =
       app.add_subcommand("bench", "Measure the given models with a fixed number of inferences")->group(kFirstCommands);
-  show_as(command->add_option("--model", options->models,
-                              "A file, a folder, a name such as resnet50 or bert, or a Hugging Face id; both selects "
-                              "resnet50 and vit_b_16"),
-          kModel, "MODEL[,MODEL…]")
-      ->delimiter(',');
-  show_as(command->add_option("--model-id", options->model_id, "Hugging Face id, such as bert-base-uncased"), kModel,
-          "ID");
+  add_models(*command, options->models, std::string(kModelHelp) + "; both selects resnet50 and vit_b_16");
   show_as(command->add_option("--data-source", options->data_source,
                               "Another name of --data; synthetic means random inputs"),
           kModel, "PATH");
@@ -251,8 +229,8 @@ void register_bench(CLI::App& app, Commands& commands) {
   options->measuring.add_to(*command);
   command->footer(
       "Examples:\n"
-      "  assay bench --model resnet50 --batch-sizes 1,8\n"
-      "  assay bench --model-id gpt2 --batch-sizes 1 --output-tokens 64 --save");
+      "  assay bench resnet50 --batch-sizes 1,8\n"
+      "  assay bench gpt2 --batch-sizes 1 --output-tokens 64 --save");
   commands.add(command, [options](Context& context) { return bench(*options, context); });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "cli/beside.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
@@ -109,6 +110,7 @@ Result<ExitCode> conform(const ConformOptions& options, const Context& context) 
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", options.timeout));
+  ASSAY_TRY([[maybe_unused]] const MachineMark beside, begin_beside_others(context.command_line, {}));
   ExitCode none = ExitCode::kSuccess;
   ASSAY_TRY(const auto engines, engines_here(options, context, none));
   if (!engines) return none;

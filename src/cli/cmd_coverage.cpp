@@ -23,6 +23,7 @@
 #include "hardware/hardware.hpp"
 #include "model/classify.hpp"
 #include "result/hardware_words.hpp"
+#include "run/places.hpp"
 #include "suite/coverage.hpp"
 
 namespace assay::cli {
@@ -46,7 +47,7 @@ struct CoverageOptions {
   StepOptions steps;
   CoverageAnswers answers;
   std::vector<std::string> categories, models;
-  std::string older_than, frequency;
+  std::string older_than, frequency, output_dir;
   bool all = false, incremental = false, update = false, all_models = false, profile = false, schedule = false;
 
   /// With an answer, --model and --all-models say which results it is of.
@@ -67,6 +68,8 @@ struct Choice {
 Result<SessionRequest> coverage_request(const CoverageOptions& options, const Context& context) {
   ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
   ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
+  // Not the request's own: --resume continues what that has, and coverage has --incremental-benchmarks.
+  if (!options.output_dir.empty()) ASSAY_CHECK_OK(check_results_folder(options.output_dir));
   ASSAY_TRY(request.models, suite::coverage_models(options.categories, options.models, request.settings.size));
   return request;
 }
@@ -167,12 +170,20 @@ Result<ExitCode> measure_coverage(const CoverageOptions& options, Context& conte
                     suite::architectures_not_built()));
   if (choice->left_out > 0 && session.rows.empty() && !session.interrupted)
     return nothing_to_do(options, *choice, context);
-  const ReportInput input = report_input(session);
+  ReportInput input = report_input(session);
   Output output;
+  if (!options.output_dir.empty()) {
+    output.folder = options.output_dir;
+    output.files = files_of_run(input);
+    output.matrix = true;
+    input.files.matrix = output.folder / kMatrixFile;
+  }
   output.document = [&] { return guide_json(input); };
-  output.text = [&](const std::string&) {
+  output.text = [&](const std::string& stamp) {
+    const std::string database = request.database.string();
     return summary_table(input, isatty(STDOUT_FILENO) == 1, output_width()) +
-           fmt::format("\nDatabase: {}\n", request.database.string());
+           (options.output_dir.empty() || stamp.empty() ? fmt::format("\nDatabase: {}\n", database)
+                                                        : files_of_run_line(output.folder, stamp, database));
   };
   output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, session);
@@ -224,6 +235,9 @@ Status check_options(const CoverageOptions& options, const Context& context) {
     return wrong("`assay coverage` requires an action",
                  "measure with --benchmark-all, --benchmark-category, --model, --incremental-benchmarks or "
                  "--update-benchmarks; or name a report, a chart or the dashboard: `assay coverage --help`");
+  if (!options.measures() && !options.output_dir.empty())
+    return wrong("--output-dir is the folder of what is measured, and nothing is",
+                 "--output names the place of an answer");
   if (options.measures() && options.answers.count() > 0 && context.json)
     return wrong("--output-format json prints one document, and two are asked",
                  "measure first, then ask in a second call");
@@ -254,7 +268,7 @@ void register_coverage(CLI::App& app, Commands& commands) {
           kWhat, "NAME[,NAME…]")
       ->delimiter(',');
   show_as(command->add_option(
-              "--model", options->models,
+              "MODEL,--model,--models,--model-id", options->models,
               "These architectures; `assay zoo list` shows all. With an answer, only results of these models"),
           kWhat, "NAME[,NAME…]")
       ->delimiter(',');
@@ -273,6 +287,10 @@ void register_coverage(CLI::App& app, Commands& commands) {
           kWhat);
   show_as(command->add_option("--frequency", options->frequency, "Frequency of the schedule; not part of this version"),
           kWhat, "WORD");
+  show_as(command->add_option("--output-dir", options->output_dir,
+                              "Folder for the files of results, the same as those of `assay run`"),
+          kOutput, "FOLDER")
+      ->default_str("none: the results are in the database");
   options->answers.add_to(*command);
   options->steps.add_to(*command);
   options->measuring.add_to(*command);

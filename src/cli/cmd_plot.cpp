@@ -26,6 +26,7 @@
 #include "cli/selection_options.hpp"
 #include "dashboard/chart_page.hpp"
 #include "exchange/dataset_of_files.hpp"
+#include "report/format.hpp"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -60,16 +61,16 @@ bool is_selected(const Record& row, const Selection& chosen) {
 
 Result<Selected> read_files(const PlotOptions& options) {
   const std::vector<fs::path> paths(options.json_paths.begin(), options.json_paths.end());
-  ASSAY_TRY(const Selection chosen, options.selection.selection());
+  ASSAY_TRY(Selection chosen, options.selection.selection());
   ASSAY_TRY(std::vector<exchange::ResultsFile> files, exchange::read_all(paths));
-  // As in the database: the newest result of what is selected, and what was before it is its history.
-  Selection of_any_age = chosen;
-  of_any_age.since.reset();
   std::vector<const Record*> all;
   for (const exchange::ResultsFile& file : files)
     for (const exchange::ReadRow& row : file.rows) all.push_back(&row.record);
   const bool any = !all.empty();
-  if (any) ASSAY_CHECK_OK(check_words(all, join(options.json_paths, ", "), chosen));
+  if (any) ASSAY_CHECK_OK(choose_words(all, join(options.json_paths, ", "), chosen));
+  // As in the database: the newest result of what is selected, and what was before it is its history.
+  Selection of_any_age = chosen;
+  of_any_age.since.reset();
   for (exchange::ResultsFile& file : files) {
     std::erase_if(file.rows, [&](const exchange::ReadRow& row) { return !is_selected(row.record, of_any_age); });
   }
@@ -111,7 +112,9 @@ std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
 Result<std::string> bytes_of(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
                              const chart::Chart& chart, const std::string& format) {
   if (format == "html") return dashboard::chart_page(renderer, std::span(&chart, 1), data);
-  if (format == "json") return json_text(rows_json(chart.table), 2) + "\n";
+  if (format == "json")
+    return json_text({{"schema_version", kReportSchema}, {"chart", chart.name}, {"rows", rows_json(chart.table)}}, 2) +
+           "\n";
   ASSAY_TRY(std::string svg, renderer.svg(chart, chart::theme(options.theme)));
   if (format == "svg") return svg;
   return chart::png(svg, options.scale);

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
+#include "cli/model_options.hpp"
 #include "measure/doctor.hpp"
 #include "model/classify.hpp"
 #include "prepare/sets.hpp"
@@ -35,13 +37,29 @@ struct RunOptions {
   std::string output_dir = "./benchmark_results";
   std::string models_set = "key";
   std::string custom_models;
-  std::vector<std::string> specific_models, model_families;
+  std::vector<std::string> models, specific_models, model_families;
   StepOptions steps;
   bool no_plots = false, no_compatibility_update = false;
   bool parallel = false, include_web_platforms = false, small_models_only = false;
+  CLI::Option* set = nullptr;
 };
 
+// Models that are named are measured in place of a set.
+Result<std::vector<ModelChoice>> chosen_by_name(const RunOptions& options) {
+  for (const auto& [name, given] : {std::pair("--models-set", options.set->count() > 0),
+                                    std::pair("--small-models-only", options.small_models_only),
+                                    std::pair("--custom-models", !options.custom_models.empty()),
+                                    std::pair("--specific-models", !options.specific_models.empty()),
+                                    std::pair("--model-families", !options.model_families.empty())})
+    if (given)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the model '{}' and {} cannot be combined", options.models.front(), name),
+                  "name models, or choose from a set with --models-set, --specific-models and --model-families");
+  return named_models(model_names(options.models));
+}
+
 Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
+  if (!options.models.empty()) return chosen_by_name(options);
   const std::string set = options.small_models_only ? "small" : options.models_set;
   if (set == "custom" && options.custom_models.empty())
     return fail(ErrorCode::kInvalidArgument, "--models-set custom requires --custom-models FILE",
@@ -91,15 +109,11 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
   Output output;
   output.folder = options.output_dir;
-  output.files = {{"benchmark_results_", ".json", [&] { return json_text(guide_json(input), 2) + "\n"; }},
-                  {"benchmark_results_", ".csv", [&] { return csv_table(input.rows); }},
-                  {"benchmark_report_", ".md", [&] { return markdown_report(input); }}};
+  output.files = files_of_run(input);
   output.document = [&] { return guide_json(input); };
   output.text = [&](const std::string& stamp) {
     std::string text = summary_table(input, isatty(STDOUT_FILENO) == 1, output_width());
-    if (!stamp.empty())
-      text += fmt::format("\nResults: {0}/benchmark_results_{1}.{{json,csv}}, benchmark_report_{1}.md; database: {2}\n",
-                          options.output_dir, stamp, request.database.string());
+    if (!stamp.empty()) text += files_of_run_line(output.folder, stamp, request.database.string());
     return text;
   };
   output.matrix = !options.no_compatibility_update;
@@ -114,12 +128,14 @@ void register_run(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Verify and measure a set of models on all hardware of this machine");
   command->group(kFirstCommands);
-  only_words(show_as(command->add_option(
-                         "--models-set", options->models_set,
-                         "Set of models: key (13 models), small (5 models), or custom: those of --custom-models"),
-                     kModel, "key|small|custom"),
-             {"key", "small", "custom"})
-      ->default_str(options->models_set);
+  add_models(*command, options->models, std::string(kModelHelp) + ". Without it, the models of a set are measured");
+  options->set =
+      only_words(show_as(command->add_option("--models-set", options->models_set,
+                                             "Set of models: key (13 models), small (5 models), or custom: those of "
+                                             "--custom-models"),
+                         kModel, "key|small|custom"),
+                 {"key", "small", "custom"});
+  options->set->default_str(options->models_set);
   show_as(
       command->add_flag("--small-models-only", options->small_models_only, "Another way to write --models-set small"),
       kModel);
@@ -155,6 +171,7 @@ void register_run(CLI::App& app, Commands& commands) {
   command->footer(
       "Examples:\n"
       "  assay run --models-set small --output-dir ./benchmark_results\n"
+      "  assay run bert resnet50 --hardware cpu\n"
       "  assay run --hardware all --batch-sizes 1 4 8 --verify-only");
   commands.add(command, [options](Context& context) { return run(*options, context); });
 }

@@ -320,9 +320,9 @@ void register_suite(CLI::App& app, Commands& commands) {
                             kModel, "[FILE]")
                         ->expected(0, 1);
   show_as(command->add_flag("--overwrite", options->overwrite, "Let --create-config replace a file"), kModel);
-  show_as(
-      command->add_option("--models", options->models, "Only these models of the configuration: families, or names"),
-      kModel, "NAME[,NAME…]")
+  show_as(command->add_option("MODEL,--models,--model,--model-id", options->models,
+                              "Only these models of the configuration: families, or names"),
+          kModel, "NAME[,NAME…]")
       ->delimiter(',');
   show_as(command->add_flag("--check", options->check,
                             "Only look whether models, hardware, space and database are there; status 4 if not"),

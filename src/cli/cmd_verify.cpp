@@ -6,6 +6,7 @@
 
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
+#include "cli/model_options.hpp"
 
 namespace assay::cli {
 namespace {
@@ -26,12 +27,7 @@ struct VerifyOptions {
 Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
   options.measuring.apply();
   ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
-  for (const std::string& name : options.models) {
-    ASSAY_CHECK_OK(check_named(name));
-    ModelChoice choice;
-    choice.name = choice.reference = name;
-    request.models.push_back(std::move(choice));
-  }
+  ASSAY_TRY(request.models, named_models(model_names(options.models)));
   request.save = options.save;
   if (options.measuring.plan) return show_plan(std::move(request), options.measuring, context);
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
@@ -51,10 +47,7 @@ void register_verify(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
       app.add_subcommand("verify", "Check that models load, run and compute the right numbers")->group(kFirstCommands);
-  show_as(command->add_option("MODEL", options->models,
-                              "A file, a folder, a name such as bert or resnet50, or a Hugging Face id"),
-          kModel, "MODEL…")
-      ->required();
+  add_models(*command, options->models)->required();
   show_as(command->add_flag("--save", options->save, "Save the verdicts in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(

@@ -9,11 +9,14 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/writable.hpp"
+#include "cli/beside.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/known_engines.hpp"
 #include "cli/measuring_options.hpp"
+#include "cli/model_options.hpp"
 #include "engine/engine_entry.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/zoo_check.hpp"
@@ -38,8 +41,18 @@ bool print_planned(const std::string& model, const Context& context) {
   return true;
 }
 
+Status read_size(const std::string& given, std::string& size) {
+  return given.empty() ? Status() : size_word().read("--size", {given}, size);
+}
+
+CLI::Option* add_size(CLI::App& command, std::string& size) {
+  return show_as(command.add_option("--size", size, "Size to build: a published one, such as tiny, small or reference"),
+                 kModel, "SIZE")
+      ->default_str("the size of the given model");
+}
+
 struct BuildOptions {
-  std::string model, output, model_class;
+  std::string model, output, model_class, size;
   std::string seed = "0", batch = "1";
   std::optional<std::string> sequence;
   std::string precision = "float32";
@@ -67,11 +80,16 @@ Json to_json(const zoo::BuiltModel& built) {
 Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (print_planned(options.model, context)) return ExitCode::kUsage;
   if (options.output.empty()) return fail(ErrorCode::kInvalidArgument, "--output: '' is not valid; give a file name");
+  ASSAY_CHECK_OK(with_context(check_file_writable(options.output), "while looking at --output"));
   std::string precision;
-  ASSAY_CHECK_OK(word({"float32", "float16", "bfloat16"}).read("--precision", {options.precision}, precision));
+  ASSAY_CHECK_OK(
+      precision_word({"float32", "float16", "bfloat16"}).read("--precision", {options.precision}, precision));
+  std::string size;
+  ASSAY_CHECK_OK(read_size(options.size, size));
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   ZooSpecialiseRequest shapes{.model = options.model,
                               .model_class = options.model_class,
+                              .size = size,
                               .seed = static_cast<std::uint64_t>(seed),
                               .allow_random_weights = options.allow_random_weights,
                               .precision = precision,
@@ -87,8 +105,8 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (format) {
     ASSAY_TRY(done, lower_by_name(shapes, *format, engine_registry(), hub, interrupted));
   } else {
-    ASSAY_TRY(BuiltByName built, build_by_name({options.model, options.model_class, options.precision, shapes.seed,
-                                                options.allow_random_weights},
+    ASSAY_TRY(BuiltByName built, build_by_name({options.model, options.model_class, precision, shapes.seed,
+                                                options.allow_random_weights, size},
                                                options.output, hub, interrupted));
     done.built = std::move(built.model);
   }
@@ -108,7 +126,7 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
 }
 
 struct ShowOptions {
-  std::string model, model_class;
+  std::string model, model_class, size;
   std::optional<std::string> batch, sequence;
   std::vector<std::string> shapes, dims;
   std::string output_format = "text";
@@ -127,7 +145,9 @@ Result<ExitCode> show(const ShowOptions& options, const Context& context) {
   }
   if (print_planned(options.model, context)) return ExitCode::kUsage;
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  ASSAY_TRY(const ModelFacts facts, describe_model(options.model, options.model_class, axes, hub));
+  std::string size;
+  ASSAY_CHECK_OK(read_size(options.size, size));
+  ASSAY_TRY(const ModelFacts facts, describe_model(options.model, options.model_class, size, axes, hub));
   if (context.json)
     print_document(model_facts_json(facts));
   else
@@ -150,6 +170,9 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
         ErrorCode::kInvalidArgument,
         fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", options.timeout));
   }
+  if (!options.keep.empty())
+    ASSAY_CHECK_OK(with_context(check_folder_writable(options.keep), "while looking at --keep"));
+  ASSAY_TRY([[maybe_unused]] const MachineMark beside, begin_beside_others(context.command_line, {}));
   ASSAY_TRY(const ZooCheckEngines engines, zoo_check_engines(options.engines));
   std::vector<Failure> missing;
   missing.reserve(engines.not_built.size() + engines.unavailable.size());
@@ -208,13 +231,11 @@ void register_zoo(CLI::App& app, Commands& commands) {
   auto build_options = std::make_shared<BuildOptions>();
   CLI::App* build_command = zoo_app->add_subcommand(
       "build", "Build a model from a name or a config.json; write it as ONNX, StableHLO or TorchScript");
-  show_as(
-      build_command->add_option("MODEL", build_options->model, "A name such as bert, a Hugging Face id, or a folder"),
-      kModel, "MODEL")
-      ->required();
+  add_model(*build_command, build_options->model, "A name such as bert, a Hugging Face id, or a folder");
   show_as(build_command->add_option("--class", build_options->model_class, "Class to build, such as BertForMaskedLM"),
           kModel, "NAME")
       ->default_str("the class of the configuration");
+  add_size(*build_command, build_options->size);
   show_as(build_command->add_option("--seed", build_options->seed, "Seed of random weights"), kModel, "N")
       ->default_str(build_options->seed);
   show_as(build_command->add_flag("--allow-random-weights", build_options->allow_random_weights,
@@ -247,13 +268,11 @@ void register_zoo(CLI::App& app, Commands& commands) {
   auto show_options = std::make_shared<ShowOptions>();
   CLI::App* show_command =
       zoo_app->add_subcommand("show", "Print parameters, inputs, outputs, FLOPs and memory of a model");
-  show_as(show_command->add_option("MODEL", show_options->model,
-                                   "A name such as bert, a Hugging Face id, a folder, or an .onnx file"),
-          kModel, "MODEL")
-      ->required();
+  add_model(*show_command, show_options->model, "A name such as bert, a Hugging Face id, a folder, or an .onnx file");
   show_as(show_command->add_option("--class", show_options->model_class, "Class to show, such as BertForMaskedLM"),
           kModel, "NAME")
       ->default_str("the class of the configuration");
+  add_size(*show_command, show_options->size);
   show_as(
       show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Number of items in one inference"),
       kModel, "N")

@@ -7,10 +7,12 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/writable.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
+#include "cli/model_options.hpp"
 #include "inputs/given_shapes.hpp"
 #include "prepare/zoo_specialise.hpp"
 
@@ -18,7 +20,7 @@ namespace assay::cli {
 namespace {
 
 struct SpecialiseOptions {
-  std::string model, output, model_class;
+  std::string model, output, model_class, size;
   std::string seed = "0", batch, sequence = "128";
   bool allow_random_weights = false;
   std::vector<std::string> extents, constants, shapes, dims;
@@ -40,8 +42,9 @@ Result<std::map<std::string, std::string>> name_values(const char* option, const
 
 Result<ZooSpecialiseRequest> request_of(const SpecialiseOptions& options) {
   constexpr std::int64_t kMost = 1 << 24;
-  ZooSpecialiseRequest request{options.model, options.model_class};
+  ZooSpecialiseRequest request{.model = options.model, .model_class = options.model_class};
   request.output = options.output;
+  if (!options.size.empty()) ASSAY_CHECK_OK(size_word().read("--size", {options.size}, request.size));
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   request.seed = static_cast<std::uint64_t>(seed);
   request.allow_random_weights = options.allow_random_weights;
@@ -71,6 +74,7 @@ Json to_json(const ZooSpecialised& done) {
 
 Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& context) {
   if (options.output.empty()) return fail(ErrorCode::kInvalidArgument, "--output: '' is not valid; give a file name");
+  ASSAY_CHECK_OK(with_context(check_file_writable(options.output), "while looking at --output"));
   ASSAY_TRY(const ZooSpecialiseRequest request, request_of(options));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const ZooSpecialised done, specialise_by_name(request, hub, interrupted));
@@ -93,12 +97,13 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
   auto options = std::make_shared<SpecialiseOptions>();
   CLI::App* command =
       zoo.add_subcommand("specialise", "Write a model with static shapes; shape calculations are folded");
-  show_as(command->add_option("MODEL", options->model, "A name, a Hugging Face id, a folder, or an .onnx file"), kModel,
-          "MODEL")
-      ->required();
+  add_model(*command, options->model, "A name, a Hugging Face id, a folder, or an .onnx file");
   show_as(command->add_option("--class", options->model_class, "Class to build, such as BertForMaskedLM"), kModel,
           "NAME")
       ->default_str("the class of the configuration");
+  show_as(command->add_option("--size", options->size, "Size to build: a published one, such as tiny or reference"),
+          kModel, "SIZE")
+      ->default_str("the size of the given model");
   show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
   show_as(command->add_flag("--allow-random-weights", options->allow_random_weights,
                             "Use random weights if the weights of a Hugging Face id cannot be fetched, which is an "

@@ -2,11 +2,20 @@
 #include "cli/failure.hpp"
 
 #include <cstdio>
+#include <utility>
 
 #include "base/text.hpp"
 #include "report/format.hpp"
 
 namespace assay::cli {
+namespace {
+
+TypedNames& typed_names() {
+  static TypedNames names;
+  return names;
+}
+
+}  // namespace
 
 Failure failure_of(const Error& error) {
   return {std::string(to_string(error.code)), error.message, error.hint, error.context};
@@ -32,7 +41,12 @@ void print_document(const Json& content) {
   std::printf("%s\n", json_text(document, 2).c_str());
 }
 
-void print_failure(const Failure& failure, bool json) {
+void name_options_as_typed(TypedNames names) { typed_names() = std::move(names); }
+
+void print_failure(const Failure& given, bool json) {
+  const TypedNames& names = typed_names();
+  Failure failure{given.code, names.apply(given.message), names.apply(given.hint), given.context};
+  for (std::string& line : failure.context) line = names.apply(line);
   std::fprintf(stderr, "error[%s]: %s\n", failure.code.c_str(), sanitise(failure.message).c_str());
   for (const std::string& line : failure.context) std::fprintf(stderr, "  %s\n", sanitise(line).c_str());
   if (!failure.hint.empty()) std::fprintf(stderr, "  hint: %s\n", sanitise(failure.hint).c_str());

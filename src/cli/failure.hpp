@@ -7,6 +7,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
+#include "cli/typed_names.hpp"
 
 namespace assay::cli {
 
@@ -20,6 +21,9 @@ struct Failure {
 /// Prints it on stderr for people and, in JSON mode, on stdout for programs:
 /// {"schema_version", "error": {"code", "message", "context", "hint"}}.
 void print_failure(const Failure& failure, bool json);
+
+/// How print_failure() names options from now on.
+void name_options_as_typed(TypedNames names);
 
 /// The object under "error", and in the lists "refused" and "findings".
 [[nodiscard]] Json to_json(const Failure& failure);

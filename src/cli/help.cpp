@@ -31,11 +31,12 @@ std::string entry(const std::string& name, std::string_view text, std::size_t co
 // "-o, --output FILE", "--use-resource-pool, --no-resource-pool", "MODEL…"
 std::string shown_name(const CLI::Option& option) {
   std::vector<std::string> names;
-  if (option.get_positional()) return option.get_type_name();
+  if (option.get_positional()) names.push_back(option.get_type_name());
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   std::string text = join(names, ", ");
-  if (option.get_type_size() > 0 && !option.get_type_name().empty()) text += " " + option.get_type_name();
+  if (!option.get_positional() && option.get_type_size() > 0 && !option.get_type_name().empty())
+    text += " " + option.get_type_name();
   return text;
 }
 

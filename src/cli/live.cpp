@@ -22,6 +22,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "report/format.hpp"
 #include "serve/server.hpp"
 #include "store/store.hpp"
 
@@ -58,6 +59,9 @@ std::string since_words() {
 }  // namespace
 
 Result<MeasuringMark> MeasuringMark::begin(const fs::path& database, const std::string& command) {
+  // The folder of a new database, too, so that a second command that begins now finds the mark.
+  if (database.has_parent_path())
+    ASSAY_CHECK_OK(with_context(make_directories(database.parent_path()), "while looking at the database (--db-path)"));
   MeasuringMark mark(database.string() + ".measuring");
   while (true) {
     Descriptor file(::open(mark.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -72,7 +76,10 @@ Result<MeasuringMark> MeasuringMark::begin(const fs::path& database, const std::
     }
     // Its last owner may have removed it between the two calls.
     if (!is_at(file.get(), mark.path_)) continue;
-    const std::string text = json_text({{"pid", ::getpid()}, {"command", command}, {"since", since_words()}}) + "\n";
+    const std::string text =
+        json_text(
+            {{"schema_version", kReportSchema}, {"pid", ::getpid()}, {"command", command}, {"since", since_words()}}) +
+        "\n";
     if (::ftruncate(file.get(), 0) != 0 || ::pwrite(file.get(), text.data(), text.size(), 0) < 0)
       log_verbose("'{}' is empty: {}", mark.path_.string(), std::strerror(errno));
     mark.file_ = std::move(file);
@@ -111,7 +118,8 @@ void ProgressFile::add(const std::string& line) {
 
 void ProgressFile::write() {
   if (!begun_) return;
-  const std::string text = json_text({{"pid", ::getpid()},
+  const std::string text = json_text({{"schema_version", kReportSchema},
+                                      {"pid", ::getpid()},
                                       {"command", command_},
                                       {"started", started_},
                                       {"updated", iso8601(wall_now())},

@@ -19,8 +19,9 @@ namespace assay::cli {
 /// once would disturb each other. A file that a killed process left is free.
 class MeasuringMark {
  public:
-  /// Errors: store_busy; names the other process, its command and its beginning. A file that cannot be made is not an
-  /// error: what the run itself needs there has errors of its own.
+  /// Creates the folder of the database. Errors: those of make_directories(); store_busy: names the other process, its
+  /// command and its beginning. A file that cannot be made is not an error: another user's killed process may have left
+  /// it.
   [[nodiscard]] static Result<MeasuringMark> begin(const std::filesystem::path& database, const std::string& command);
   MeasuringMark(MeasuringMark&&) noexcept = default;
   MeasuringMark& operator=(MeasuringMark&&) noexcept = default;

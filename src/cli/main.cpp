@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
     print_failure(usage_error(app, error, static_cast<int>(words.size()), words.data()), context.json);
     return static_cast<int>(ExitCode::kUsage);
   }
+  name_options_as_typed(TypedNames(app, static_cast<int>(words.size()), words.data()));
   const Action* action = commands.chosen();
   ASSAY_CHECK(action != nullptr, "every subcommand has an action");
   watch_interrupts();

@@ -22,6 +22,7 @@
 #include "base/log.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
+#include "cli/beside.hpp"
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
 #include "cli/known_engines.hpp"
@@ -29,6 +30,7 @@
 #include "cli/plan_output.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
+#include "run/places.hpp"
 #include "store/store.hpp"
 #include "suite/folder.hpp"
 #include "suite/matrix_file.hpp"
@@ -119,6 +121,9 @@ Result<SessionRequest> make_request(const MeasuringOptions& options, const Conte
 
 Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                         const Context& context) {
+  ASSAY_CHECK_OK(check_places(request));  // before this command waits for others
+  ASSAY_TRY(const MachineMark beside,
+            begin_beside_others(request.command, request.save ? request.database : "", options.wait));
   std::optional<MeasuringMark> mark;
   std::optional<ProgressFile> shown;
   if (request.save) {
@@ -129,6 +134,7 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
   request.cache = cache.path();
   request.cancelled = interrupted;
+  request.others = [&beside] { return beside.others(); };
   request.doing = [&](const std::string& what) { progress.set_step(what); };
   request.making = [&](const std::string& what) { progress.set_long_step(what); };
   request.expecting = [&](std::size_t cells) {
@@ -152,6 +158,7 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
 }
 
 Result<ExitCode> show_plan(SessionRequest request, const MeasuringOptions& options, const Context& context) {
+  ASSAY_CHECK_OK(check_places(request));
   Progress progress(context.terminal && !options.debug && !options.verbose, options.quiet);
   ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
   request.cache = cache.path();
@@ -219,6 +226,18 @@ void say_what_is_saved(const SessionRequest& request, const SessionResult& sessi
 }
 
 }  // namespace
+
+std::vector<ResultFile> files_of_run(const ReportInput& input) {
+  return {{"benchmark_results_", ".json", [&input] { return json_text(guide_json(input), 2) + "\n"; }},
+          {"benchmark_results_", ".csv", [&input] { return csv_table(input.rows); }},
+          {"benchmark_report_", ".md", [&input] { return markdown_report(input); }}};
+}
+
+std::string files_of_run_line(const std::filesystem::path& folder, const std::string& stamp,
+                              const std::string& database) {
+  return fmt::format("\nResults: {0}/benchmark_results_{1}.{{json,csv}}, benchmark_report_{1}.md; database: {2}\n",
+                     folder.string(), stamp, database);
+}
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
                 SessionResult& session) {

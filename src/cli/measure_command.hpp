@@ -31,6 +31,12 @@ struct ResultFile {
   std::function<std::string()> text;
 };
 
+/// The files of `run`: results as JSON and CSV, and the report. Lifetime: `input` outlives them.
+[[nodiscard]] std::vector<ResultFile> files_of_run(const ReportInput& input);
+/// The line that says where they are.
+[[nodiscard]] std::string files_of_run_line(const std::filesystem::path& folder, const std::string& stamp,
+                                            const std::string& database);
+
 /// What a measuring command prints and writes.
 struct Output {
   std::filesystem::path folder{};

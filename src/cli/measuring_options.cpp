@@ -47,7 +47,7 @@ void MeasuringOptions::declare(CLI::App& command, const std::string& names, cons
   }
   show_as(option, group, reader.value)->default_str(reader.show(member(defaults_.settings)));
   declared.read = [reader = std::move(reader), member](const Declared& given, RunSettings& settings) -> Status {
-    return reader.read(given.name, given.words, member(settings));
+    return reader.read(given.typed.empty() ? given.name : given.typed, given.words, member(settings));
   };
 }
 
@@ -75,6 +75,10 @@ void MeasuringOptions::add_to(CLI::App& command) {
   show_as(command.add_flag("--plan", plan,
                            "Print the cells, the time that they probably take and what does not run; measure nothing"),
           kMeasuring);
+  show_as(command.add_flag("--wait", wait,
+                           "Wait until no other measurement runs on this machine; without it, a note says which one "
+                           "runs"),
+          kMeasuring);
   add_output_format(command, output_format);
   show_as(command.add_flag("--quiet", quiet, "Do not print progress, only results, warnings and errors"), kOutput);
   show_as(command.add_flag("--verbose", verbose, "Print each step and its duration"), kOutput);
@@ -100,9 +104,12 @@ std::vector<std::string> MeasuringOptions::given() const {
   return names;
 }
 
-void MeasuringOptions::set(std::string_view option, const std::string& word) {
-  for (Declared& each : declared_)
-    if (each.name == option) each.words = {word};
+void MeasuringOptions::set(std::string_view option, const std::string& word, std::string typed) {
+  for (Declared& each : declared_) {
+    if (each.name != option) continue;
+    each.words = {word};
+    each.typed = std::move(typed);
+  }
 }
 
 Status check_named(const std::string& model) {

@@ -41,8 +41,8 @@ class MeasuringOptions {
 
   /// Whether the option of settings.def with this name was given.
   [[nodiscard]] bool given(std::string_view option) const;
-  /// Gives an option of settings.def a value, in place of what was typed.
-  void set(std::string_view option, const std::string& word);
+  /// Gives an option of settings.def a value, in place of what was typed. `typed`: what messages call it.
+  void set(std::string_view option, const std::string& word, std::string typed);
 
   /// The options of settings.def that were given, by their first names.
   [[nodiscard]] std::vector<std::string> given() const;
@@ -60,6 +60,7 @@ class MeasuringOptions {
   std::string device;
   std::string db_path, spool;
   bool resume = false;
+  bool wait = false;  ///< until no other measurement runs on this machine
   bool plan = false;  ///< only print what would run
   bool verbose = false, debug = false, quiet = false;
   std::string output_format = "text";
@@ -69,6 +70,7 @@ class MeasuringOptions {
   struct Declared {
     std::string name;  ///< the first: "--threads"
     std::vector<std::string> words{};
+    std::string typed{};  ///< what messages call it, if not by `name`
     std::function<Status(const Declared&, RunSettings&)> read{};
   };
 

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
+#include "result/precision_words.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {
@@ -236,6 +237,15 @@ Reader<std::string> word(std::vector<std::string> valid) {
     return {};
   };
   reader.show = [](const std::string& text) { return text; };
+  return reader;
+}
+
+Reader<std::string> precision_word(std::vector<std::string> valid) {
+  Reader<std::string> reader = word(valid);
+  reader.read = [read = reader.read](const std::string& option, const std::vector<std::string>& words,
+                                     std::string& target) -> Status {
+    return read(option, {canonical_precision(words.front())}, target);
+  };
   return reader;
 }
 

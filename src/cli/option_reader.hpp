@@ -56,6 +56,8 @@ constexpr std::int64_t kMostRuns = 10'000'000;  ///< each is a stored sample: 17
 [[nodiscard]] Reader<std::optional<std::uint64_t>> megabytes(std::string absent);
 /// One of these words.
 [[nodiscard]] Reader<std::string> word(std::vector<std::string> valid);
+/// One of these precisions, or another usual name of one (result/precision_words.hpp).
+[[nodiscard]] Reader<std::string> precision_word(std::vector<std::string> valid);
 /// One of these words, each the name of a value; `find` and `name` are the two directions.
 template <class T>
 [[nodiscard]] Reader<T> named(std::optional<T> (*find)(std::string_view), std::string_view (*name)(T),

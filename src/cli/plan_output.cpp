@@ -46,7 +46,8 @@ std::string source_words(const PlannedCell& cell) {
 }
 
 std::string cell_seconds(double seconds) {
-  constexpr double kMinute = 60;
+  constexpr double kMinute = 60, kLeast = 0.1;
+  if (seconds > 0 && seconds < kLeast) return "< 0.1 s";
   return seconds < kMinute ? fmt::format("{:.1f} s", seconds) : time_words(seconds);
 }
 

@@ -16,7 +16,9 @@
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
+#include "result/precision_words.hpp"
 #include "store/store.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay::cli {
 namespace {
@@ -81,6 +83,24 @@ Status check_words(const KnownWords& known, const std::string& database, const S
   return {};
 }
 
+// A name of the zoo stands for its checkpoint, whatever the results call it: "bert-base-uncased" also selects those of
+// "bert" with the same id.
+void add_ids_of_names(const KnownWords& known, Selection& selection) {
+  const auto valid = known.find("model");
+  if (valid == known.end()) return;
+  const auto has = [&](const std::string& word) {
+    return std::ranges::find(valid->second, word) != valid->second.end();
+  };
+  std::vector<std::string> models;
+  for (const std::string& word : selection.models) {
+    const auto checkpoint = zoo::find_known(word);
+    const bool by_id = checkpoint && checkpoint->model_id != word && has(checkpoint->model_id);
+    if (!by_id || has(word)) models.push_back(word);
+    if (by_id) models.push_back(checkpoint->model_id);
+  }
+  selection.models = std::move(models);
+}
+
 }  // namespace
 
 Error no_results_yet(const std::filesystem::path& database) {
@@ -91,7 +111,7 @@ Error no_results_yet(const std::filesystem::path& database) {
                            database_option(database))};
 }
 
-Status check_words(std::span<const Record* const> rows, const std::string& source, const Selection& chosen) {
+Status choose_words(std::span<const Record* const> rows, const std::string& source, Selection& chosen) {
   KnownWords known;
   for (const Record* row : rows)
     for (const auto& [option, word] :
@@ -103,6 +123,7 @@ Status check_words(std::span<const Record* const> rows, const std::string& sourc
       std::vector<std::string>& words = known[option];
       if (!word->empty() && std::ranges::find(words, *word) == words.end()) words.push_back(*word);
     }
+  add_ids_of_names(known, chosen);
   return check_words(known, source, chosen);
 }
 
@@ -129,7 +150,7 @@ void SelectionOptions::add_to(CLI::App& command) {
   const auto list = [&](const char* names, std::vector<std::string>& values, const char* help) {
     show_as(command.add_option(names, values, help), kSelection, "NAME[,NAME…]")->delimiter(',');
   };
-  list("--model,--model-id", words_.models, "Names of models, or their ids");
+  list("--model,--models,--model-id", words_.models, "Names of models, or their ids");
   list("--family", words_.families, "Families of models");
   list("--category", words_.categories, "Categories of architectures");
   list("--architecture", words_.architectures, "Architectures");
@@ -168,6 +189,7 @@ Result<Selection> SelectionOptions::selection() const {
   ASSAY_TRY(selection.until, time_option("--until", until_));
   if (selection.until && is_day(until_)) *selection.until += Days(1) - WallTime::duration(1);
   std::ranges::replace(selection.hardware, std::string("qualcomm"), std::string("qnn"));
+  std::ranges::transform(selection.precisions, selection.precisions.begin(), canonical_precision);
   if (std::ranges::find(selection.hardware, "all") != selection.hardware.end()) selection.hardware.clear();
   return selection;
 }
@@ -182,7 +204,7 @@ Result<Selected> SelectionOptions::read() const {
   return read_selected(database_path(db_path), chosen);
 }
 
-Result<Selected> read_selected(const std::filesystem::path& database, const Selection& chosen) {
+Result<Selected> read_selected(const std::filesystem::path& database, Selection chosen) {
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
   ASSAY_TRY(const KnownWords known, known_words(store));
   if (known.empty()) {
@@ -190,6 +212,7 @@ Result<Selected> read_selected(const std::filesystem::path& database, const Sele
     none.data.source = store.path().string();
     return none;
   }
+  add_ids_of_names(known, chosen);
   ASSAY_CHECK_OK(check_words(known, store.path().string(), chosen));
   ASSAY_TRY(Dataset data, read_dataset(store, chosen));
   Selected selected{std::move(data), {}};

@@ -52,14 +52,13 @@ class SelectionOptions {
   std::string since_, until_;
 };
 
-/// Whether each word of `chosen` is that of some row. Errors: invalid_argument for one that is not, with the nearest
-/// one.
-[[nodiscard]] Status check_words(std::span<const Record* const> rows, const std::string& source,
-                                 const Selection& chosen);
+/// Adds the ids of checkpoints to the models of `chosen` that the zoo knows by another name. Then each word must be
+/// that of some row. Errors: invalid_argument for one that is not, with the nearest one.
+[[nodiscard]] Status choose_words(std::span<const Record* const> rows, const std::string& source, Selection& chosen);
 
 /// Reads what `chosen` selects of a database. Errors: those of Store::open; invalid_argument for a word that no result
 /// has, with the nearest one.
-[[nodiscard]] Result<Selected> read_selected(const std::filesystem::path& database, const Selection& chosen);
+[[nodiscard]] Result<Selected> read_selected(const std::filesystem::path& database, Selection chosen);
 
 /// A time as a person writes it: "2026-03-02", "2026-03-02T12:00:00Z" (UTC), "7d", "12h" (before `now`), "yesterday".
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text, WallTime now);

@@ -149,7 +149,8 @@ std::optional<Failure> check_utf8(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))
       return wrong_usage(fmt::format("argument {} is not valid UTF-8: '{}'", i, escape_bytes(argv[i])), hint);
-  for (const char* name : {"ASSAY_CACHE_DIR", "ASSAY_DB_PATH", "ASSAY_DEPS_DIR", "ASSAY_PLUGIN_DIR", "TMPDIR"}) {
+  for (const char* name :
+       {"ASSAY_CACHE_DIR", "ASSAY_DB_PATH", "ASSAY_DEPS_DIR", "ASSAY_PLUGIN_DIR", "ASSAY_RUNTIME_DIR", "TMPDIR"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && !is_utf8(value))
       return wrong_usage(fmt::format("the environment variable {} is not valid UTF-8: '{}'", name, escape_bytes(value)),

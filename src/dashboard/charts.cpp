@@ -138,7 +138,7 @@ void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
 void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, std::vector<Record>> selections;
   const std::map<std::string, std::string> machines = machine_names(data.cells);
-  for (Record& row : with_distinct_names(data.cells)) {
+  for (Record& row : with_names_of_models(data.cells)) {
     const std::string tokens = row.sequence_length ? std::to_string(*row.sequence_length) : "";
     auto& rows = selections[{row.model, tokens, row.precision, row.given_shapes, machines.at(row.hardware_id)}];
     rows.push_back(std::move(row));

@@ -274,7 +274,7 @@ std::string detail_words(const Detail& detail) {
 std::string document(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
                      const Detail& detail) {
   // The names that the analysis uses.
-  const std::vector<Record> all = with_distinct_names(data.cells);
+  const std::vector<Record> all = with_names_of_models(data.cells);
   const std::vector<Record> rows(all.begin(),
                                  all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), detail.cells)));
   Columns columns;

@@ -99,7 +99,13 @@ std::vector<std::string> EngineRegistry::built_names() const {
 }
 
 tl::unexpected<Error> EngineRegistry::unknown_name(std::string_view word) const {
-  return unknown_word("unknown engine", word, built_names());
+  auto refused = unknown_word("unknown engine", word, built_names());
+  const std::string name = lower(word);
+  for (const EngineEntry& engine : entries_)
+    if (engine.built && !name.empty() && (name == engine.framework || name == lower(engine.package)))
+      refused.value().hint =
+          fmt::format("did you mean {}? It runs models with {}", engine.name, engine.framework_title);
+  return refused;
 }
 
 const EngineEntry* EngineRegistry::entry(std::string_view name) const {

@@ -10,6 +10,7 @@
 #include "base/shell.hpp"
 #include "base/text.hpp"
 #include "model/file_kind.hpp"
+#include "model/ways.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -17,9 +18,7 @@ namespace {
 
 using Kind = ModelReference::Kind;
 
-constexpr std::string_view kValid =
-    "valid are files of ONNX, OpenVINO IR (.xml), TorchScript (.pt) and StableHLO, whatever their names; a folder with "
-    "model.onnx or config.json; or a name";
+std::string valid_models() { return "valid: " + std::string(ways_to_name_a_model()); }
 
 bool has(const fs::path& folder, const char* name) {
   std::error_code error;
@@ -52,12 +51,12 @@ tl::unexpected<Error> refuse_content(const fs::path& path, const std::string& wh
   if (lower(path.extension().string()) == ".xml")
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)),
-                std::string(kValid));
+                valid_models());
   const bool torch = has_torch_name(path) && lower(path.extension().string()) != ".bin";
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} is not a {}: it is {}", shown_path(path),
                           torch ? "TorchScript model" : "model that assay reads", found),
-              std::string(kValid));
+              valid_models());
 }
 
 bool has_format(const std::vector<std::string>& formats, const std::string& extension) {
@@ -175,8 +174,7 @@ bool is_path_like(const std::string& argument) {
 }  // namespace
 
 Result<ModelReference> identify_model(const std::string& argument, const std::vector<std::string>& runtime_formats) {
-  if (trim(argument).empty())
-    return fail(ErrorCode::kInvalidArgument, "the model's name is empty", std::string(kValid));
+  if (trim(argument).empty()) return fail(ErrorCode::kInvalidArgument, "the model's name is empty", valid_models());
   if (argument.find('\0') != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, "the model's name has a zero byte in it");
   if (argument.starts_with("zoo:"))

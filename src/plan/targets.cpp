@@ -106,7 +106,9 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
     } else if (std::ranges::find(hardware_words(), word) == hardware_words().end()) {
       std::vector<std::string> valid{"all", "qualcomm"};
       valid.insert(valid.begin() + 1, hardware_words().begin(), hardware_words().end());
-      return unknown_word("unknown hardware", given, valid);
+      auto refused = unknown_word("unknown hardware", given, valid);
+      refused.value().hint = did_you_mean_hardware(given);
+      return refused;
     } else {
       add_word(word);
     }

@@ -193,7 +193,8 @@ Result<BuiltByName> build_by_name(const BuildByName& asked, const fs::path& outp
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is a model file already; `zoo build` expects a name or a folder with config.json",
                             asked.name));
-  ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub, asked.allow_random_weights));
+  ASSAY_TRY(const ZooSource named, find_zoo_source(found, hub, asked.allow_random_weights));
+  ASSAY_TRY(const ZooSource source, source_of_size(named, asked.size));
   if (source.planned)
     return fail(
         ErrorCode::kUnsupported,

@@ -94,6 +94,7 @@ struct BuildByName {
   std::string precision = "float32";
   std::uint64_t seed = 0;  ///< of random weights
   bool allow_random_weights = false;
+  std::string size{};  ///< a published one; "": that of the name
 };
 
 struct BuiltByName {

@@ -87,7 +87,8 @@ Result<ZooLowered> lower_by_name(const ZooSpecialiseRequest& request, const Lowe
                                               .model_class = asked.model_class,
                                               .precision = asked.precision,
                                               .seed = asked.seed,
-                                              .allow_random_weights = asked.allow_random_weights},
+                                              .allow_random_weights = asked.allow_random_weights,
+                                              .size = asked.size},
                                              folder.path() / "model.onnx", hub, cancelled));
   done.built = std::move(built.model);
   asked.positions = built.max_sequence;

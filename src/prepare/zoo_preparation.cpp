@@ -20,9 +20,6 @@ namespace {
 /// If even this rate leaves enough time, the rate of this machine is not measured.
 const MachineRate kSlowMachine{1e9, 1e9, "a slow machine"};
 
-// The size that every architecture has: the catalogue's, where none is published.
-constexpr std::string_view kTinySize = "tiny";
-
 void set_source(PreparedModel& model, const ZooSource& source) {
   model.identity.model_id = source.model_id;
   model.identity.architecture = source.architecture;
@@ -66,7 +63,7 @@ class ZooPreparation {
 
   // `named`: the model that the user or the set names.
   Status prepare(const ZooSource& named) {
-    ASSAY_TRY(ZooSource source, of_size(named));
+    ASSAY_TRY(ZooSource source, source_of_size(named, settings_.size));
     if (settings_.scale != 1.0 && !source.planned) {
       ASSAY_TRY(source, scaled_source(source));
     }
@@ -84,21 +81,6 @@ class ZooPreparation {
   }
 
  private:
-  // The checkpoint of the requested size.
-  [[nodiscard]] Result<ZooSource> of_size(const ZooSource& named) const {
-    const std::string& size = settings_.size;
-    if (size.empty() || named.size == "as_is" || named.size == size) return named;
-    std::vector<std::string> there{named.size};
-    for (const zoo::KnownModel& known : zoo::published(named.architecture)) {
-      if (known.model_class == named.model_class && known.size == size) return zoo_source(known);
-      if (known.model_class == named.model_class && known.size != named.size) there.push_back(known.size);
-    }
-    if (const auto tiny = size == kTinySize ? zoo::tiny_model(named.architecture) : std::nullopt)
-      return zoo_source(*tiny);
-    return fail(ErrorCode::kUnsupported, fmt::format("{} is not published in size '{}'; there is {}",
-                                                     named.architecture, size, join(there, ", ")));
-  }
-
   [[nodiscard]] Result<ZooSource> scaled_source(const ZooSource& source) {
     const bool weights = source.weights.has_value();
     ASSAY_TRY(ZooSource less, scaled(source, settings_.scale, fmt::format("{}*{}", source.size, settings_.scale)));

@@ -15,9 +15,10 @@ namespace assay {
 namespace {
 
 // Builds the graph into `file` without its weights.
-Status build_graph(const ModelReference& reference, const std::string& model_class, const std::filesystem::path& file,
-                   hub::Hub& hub, ModelFacts& facts) {
-  ASSAY_TRY(const ZooSource source, find_zoo_source(reference, hub, /*allow_random_weights=*/true));
+Status build_graph(const ModelReference& reference, const std::string& model_class, const std::string& size,
+                   const std::filesystem::path& file, hub::Hub& hub, ModelFacts& facts) {
+  ASSAY_TRY(const ZooSource named, find_zoo_source(reference, hub, /*allow_random_weights=*/true));
+  ASSAY_TRY(const ZooSource source, source_of_size(named, size));
   if (source.planned) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the architecture '{}' is not part of this version of assay", source.architecture),
@@ -68,8 +69,8 @@ tl::unexpected<Error> with_other_shapes(Error error, const ModelFacts& facts) {
 
 }  // namespace
 
-Result<ModelFacts> describe_model(const std::string& model, const std::string& model_class, const InputAxes& axes,
-                                  hub::Hub& hub) {
+Result<ModelFacts> describe_model(const std::string& model, const std::string& model_class, const std::string& size,
+                                  const InputAxes& axes, hub::Hub& hub) {
   ASSAY_TRY(const ModelReference reference, identify_model(model));
   ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-show-"));
   ModelFacts facts;
@@ -83,7 +84,7 @@ Result<ModelFacts> describe_model(const std::string& model, const std::string& m
     case ModelReference::Kind::kName:
     case ModelReference::Kind::kConfigFolder:
       file = scratch.path() / "model.onnx";
-      ASSAY_CHECK_OK(build_graph(reference, model_class, file, hub, facts));
+      ASSAY_CHECK_OK(build_graph(reference, model_class, size, file, hub, facts));
       break;
     default:
       return fail(ErrorCode::kUnsupported, fmt::format("'{}' is in a format that only its runtime reads", model),

@@ -8,17 +8,21 @@
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "hub/cache.hpp"
+#include "model/ways.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
 namespace {
 
+// The size that every architecture has: the catalogue's, where none is published.
+constexpr std::string_view kTinySize = "tiny";
+
 // The id that `name` may have on the hub; "" for names of the zoo.
 std::string hub_id(const std::string& name, const std::optional<zoo::KnownModel>& known) {
   if (hub::is_model_id(name)) return known ? known->model_id : name;
-  if (!known || std::ranges::any_of(zoo::architectures(), [&](const auto& each) { return each.name == name; }))
-    return "";
-  // Before organisations had names: "bert-base-uncased" is google-bert/bert-base-uncased.
+  if (!known) return "";
+  // Before organisations had names: "bert-base-uncased" is google-bert/bert-base-uncased, and "gpt2", although an
+  // architecture has the same name, openai-community/gpt2.
   return known->model_id.ends_with("/" + name) ? known->model_id : "";
 }
 
@@ -58,13 +62,8 @@ tl::unexpected<Error> unknown(const std::string& name) {
   const std::string near = did_you_mean(name, zoo::known_names());
   std::string hint = "`assay zoo list` shows the names";
   if (!near.empty()) hint = near + " " + hint;
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "unknown model '{}'; valid: a file (.onnx, .xml), a folder with model.onnx or config.json, a "
-          "name of the zoo such as bert or resnet50, or a Hugging Face id such as google-bert/bert-base-uncased",
-          sanitise(name)),
-      std::move(hint));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("unknown model '{}'; valid: {}", sanitise(name), ways_to_name_a_model()), std::move(hint));
 }
 
 // Why the published weights of the id are not used, and what can be done.
@@ -144,6 +143,19 @@ Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub
   source.model_id = reference.path.string();
   source.size = "as_is";
   return source;
+}
+
+Result<ZooSource> source_of_size(const ZooSource& named, const std::string& size) {
+  if (size.empty() || named.size == "as_is" || named.size == size) return named;
+  std::vector<std::string> there{named.size};
+  for (const zoo::KnownModel& known : zoo::published(named.architecture)) {
+    if (known.model_class == named.model_class && known.size == size) return zoo_source(known);
+    if (known.model_class == named.model_class && known.size != named.size) there.push_back(known.size);
+  }
+  if (const auto tiny = size == kTinySize ? zoo::tiny_model(named.architecture) : std::nullopt)
+    return zoo_source(*tiny);
+  return fail(ErrorCode::kUnsupported, fmt::format("{} is not published in size '{}'; there is {}", named.architecture,
+                                                   size, join(there, ", ")));
 }
 
 }  // namespace assay

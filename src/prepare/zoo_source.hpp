@@ -42,4 +42,9 @@ struct ZooSource {
 [[nodiscard]] Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub,
                                                 bool allow_random_weights);
 
+/// The checkpoint of the same architecture and class with another published size; "tiny" exists for every architecture.
+/// `named` itself if it has that size, if `size` is "", or if it has no size: a folder, or a checkpoint that the zoo
+/// does not know. Errors: unsupported; names the sizes that there are.
+[[nodiscard]] Result<ZooSource> source_of_size(const ZooSource& named, const std::string& size);
+
 }  // namespace assay

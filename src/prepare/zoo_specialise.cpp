@@ -156,7 +156,8 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
                                                     .model_class = asked.model_class,
                                                     .precision = asked.precision,
                                                     .seed = asked.seed,
-                                                    .allow_random_weights = asked.allow_random_weights},
+                                                    .allow_random_weights = asked.allow_random_weights,
+                                                    .size = asked.size},
                                                    folder.path() / output.filename(), hub, cancelled));
   ZooSpecialiseRequest request = asked;
   request.positions = built.max_sequence;

@@ -21,6 +21,7 @@ namespace assay {
 struct ZooSpecialiseRequest {
   std::string model;          ///< a name, a folder or an .onnx file
   std::string model_class{};  ///< of the built model
+  std::string size{};         ///< of the built model; "": that of the name
   std::uint64_t seed = 0;     ///< of random weights
   bool allow_random_weights = false;
   std::string precision = "float32";  ///< of the built model

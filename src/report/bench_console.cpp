@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "base/significant.hpp"
 #include "report/console.hpp"
 #include "report/format.hpp"
 #include "report/interruption.hpp"
@@ -24,13 +25,6 @@ std::string settings_text(const Record& row) {
     text += ", precision: " + row.precision;
   if (!row.kv_cache.empty() && row.kv_cache != "growing") text += ", KV cache: " + row.kv_cache;
   return text;
-}
-
-// "too few samples: n=5<11".
-std::string few_samples_note(const std::string& quality) {
-  const std::size_t bracket = quality.find('(');
-  return "too few samples" +
-         (bracket == quality.npos ? "" : ": " + quality.substr(bracket + 1, quality.size() - bracket - 2));
 }
 
 class BenchConsole {
@@ -83,7 +77,8 @@ class BenchConsole {
                           row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "",
                           settings_text(row), kept_note(input_, row));
     add_verdict(row);
-    if (row.compilation_time_ms) out_ += fmt::format("  Compilation time: {:.3f}ms\n", *row.compilation_time_ms);
+    if (row.compilation_time_ms)
+      out_ += fmt::format("  Compilation time: {}ms\n", fixed_milliseconds(*row.compilation_time_ms));
     add_times(row);
     if (row.memory_mb) out_ += fmt::format("  Memory: {:.2f} MB\n", *row.memory_mb);
     add_marks(row);
@@ -109,9 +104,9 @@ class BenchConsole {
       add_sentence("  ",
                    fmt::format("Latency and throughput are those of one generation of {} tokens", *row.output_tokens));
     if (row.latency_p50_ms) {
-      out_ += fmt::format("  Latency (p50): {:.3f}ms\n", *row.latency_p50_ms);
+      out_ += fmt::format("  Latency (p50): {}ms\n", fixed_milliseconds(*row.latency_p50_ms));
       if (median_of_few_samples(row) && has_few_samples(row.latency_p50_quality))
-        add_sentence("    ", few_samples_note(row.latency_p50_quality));
+        add_sentence("    ", few_samples_words(row.latency_p50_quality));
       add_interval(row);
     }
     if (row.throughput_ips)
@@ -129,19 +124,21 @@ class BenchConsole {
   void add_interval(const Record& row) {
     const bool one = of_one_process(row);
     const std::string of = one ? kOneProcessNote : fmt::format("over {} launches", show_launches(row));
-    add_sentence("    ", row.latency_p50_low_ms && row.latency_p50_high_ms
-                             ? fmt::format("95 % interval: {:.3f} to {:.3f}ms ({})", *row.latency_p50_low_ms,
-                                           *row.latency_p50_high_ms, of)
-                             : std::string("95 % interval: none") + (one ? ", and one process only" : ""));
+    add_sentence("    ",
+                 row.latency_p50_low_ms && row.latency_p50_high_ms
+                     ? fmt::format("95 % interval: {} to {}ms ({})", fixed_milliseconds(*row.latency_p50_low_ms),
+                                   fixed_milliseconds(*row.latency_p50_high_ms), of)
+                     : std::string("95 % interval: none") + (one ? ", and one process only" : ""));
     if (const std::string fewer = fewer_launches_legend(std::span(&row, 1), input_.interrupted); !fewer.empty())
       add_sentence("    ", fmt::format("{} launches. {}", show_launches(row), fewer));
   }
 
   // ": 5.000ms (mean)", " (p50): 4.900ms (95 % interval: 4.800 to 5.100ms)".
   static std::string median_or_mean(const Number& median, const Number& low, const Number& high, const Number& mean) {
-    if (!median) return fmt::format(" (mean): {:.3f}ms", mean.value_or(0));
-    std::string text = fmt::format(" (p50): {:.3f}ms", *median);
-    if (low && high) text += fmt::format(" (95 % interval: {:.3f} to {:.3f}ms)", *low, *high);
+    if (!median) return fmt::format(" (mean): {}ms", fixed_milliseconds(mean.value_or(0)));
+    std::string text = fmt::format(" (p50): {}ms", fixed_milliseconds(*median));
+    if (low && high)
+      text += fmt::format(" (95 % interval: {} to {}ms)", fixed_milliseconds(*low), fixed_milliseconds(*high));
     return text;
   }
 
@@ -150,7 +147,8 @@ class BenchConsole {
     if (meanings.empty()) return;
     for (const std::string& meaning : meanings) add_sentence("  ", meaning);
     if (row.has_flag(flag::kNoisy) || row.has_flag(flag::kUnsteady)) {
-      if (row.latency_mean_ms) out_ += fmt::format("  Latency (mean): {:.3f}ms\n", *row.latency_mean_ms);
+      if (row.latency_mean_ms)
+        out_ += fmt::format("  Latency (mean): {}ms\n", fixed_milliseconds(*row.latency_mean_ms));
       doctor_ = true;
     }
   }
@@ -165,6 +163,7 @@ class BenchConsole {
     }
     for (const std::filesystem::path& file : files) out_ += "Results saved to: " + file.string() + "\n";
     for (const std::string& note : input_.notes) add_sentence("", "note: " + note);
+    if (const std::string legend = throughput_legend(input_.rows); !legend.empty()) add_sentence("", "note: " + legend);
     if (doctor_) add_sentence("", "note: `assay doctor` says what disturbs timings on this machine");
   }
 

@@ -56,6 +56,7 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
     text.emplace_back("interval: 95 %, of the median.");
   if (std::ranges::any_of(rows, [](const Record& row) { return row.launches.value_or(1) > 1; }))
     text.emplace_back("p50 of several launches: the geometric mean of their medians.");
+  if (std::string legend = throughput_legend(rows); !legend.empty()) text.push_back(std::move(legend));
   if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
   if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) text.push_back(fewer);
   if (std::ranges::any_of(rows, [](const Record& row) {

@@ -7,10 +7,12 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <string_view>
 
 #include "analyse/analyse.hpp"
+#include "base/significant.hpp"
 #include "base/text.hpp"
 #include "result/launch_medians.hpp"
 
@@ -44,9 +46,7 @@ std::string upper(std::string text) {
 std::string show(const Number& value) {
   if (!value) return "–";
   const double size = std::abs(*value);
-  return size >= 100 ? fmt::format("{:.1f}", *value)
-         : size >= 1 ? fmt::format("{:.2f}", *value)
-                     : fmt::format("{:.3g}", *value);
+  return size >= 100 ? fmt::format("{:.1f}", *value) : size >= 1 ? fmt::format("{:.2f}", *value) : significant(*value);
 }
 
 std::string show_interval(const Number& value, const Number& low, const Number& high) {
@@ -56,7 +56,7 @@ std::string show_interval(const Number& value, const Number& low, const Number& 
   if (below < 0 || above < 0 || std::max(below, above) > kAsymmetric * std::min(below, above))
     return show(low) + " to " + show(high);
   const double half = (*high - *low) / 2;
-  return "± " + (half >= 10 ? fmt::format("{:.0f}", half) : fmt::format("{:.2g}", half));
+  return "± " + significant(half, 2);
 }
 
 std::string show_interval(const Record& row) {
@@ -139,6 +139,31 @@ std::string generation_legend(std::span<const Record> rows) {
 }
 
 bool has_few_samples(const std::string& quality) { return quality.starts_with("few"); }
+
+std::string few_samples_words(const std::string& quality) {
+  long long have = 0, needed = 0, independent = 0;
+  double time = 0;
+  const int read =
+      std::sscanf(quality.c_str(), "few_samples(n=%lld<%lld=%lldx%lf)", &have, &needed, &independent, &time);
+  if (read < 2) return "too few samples";
+  std::string text = fmt::format("too few samples: {} of the {} that it needs", have, needed);
+  if (read == 4)
+    text += fmt::format(" ({} independent ones; here about {} samples count as one)", independent, significant(time));
+  return text;
+}
+
+std::string flag_words(const Record& row) {
+  if (row.flags.empty()) return "–";
+  std::string words = join(split(row.flags, ','), ", ");
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+std::string throughput_legend(std::span<const Record> rows) {
+  const bool both =
+      std::ranges::any_of(rows, [](const Record& row) { return row.throughput_ips && row.latency_p50_ms; });
+  return both ? "items/s: items over the time of all samples, so batch / p50 (the median) is another number." : "";
+}
 
 std::string show_percentile(const Number& value, const std::string& quality) {
   return (value && has_few_samples(quality) ? "~" : "") + show(value);

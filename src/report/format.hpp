@@ -66,6 +66,16 @@ struct Mark {
 /// Whether the quality of a percentile says that it comes from too few samples.
 [[nodiscard]] bool has_few_samples(const std::string& quality);
 
+/// The same as a sentence: "too few samples: 10 of the 43 that it needs (15 independent ones; here about 2.83 samples
+/// count as one)". `quality`: one of a row, for which has_few_samples() is true.
+[[nodiscard]] std::string few_samples_words(const std::string& quality);
+
+/// The flags of a row for people: "few samples, noisy"; "–" if it has none.
+[[nodiscard]] std::string flag_words(const Record& row);
+
+/// Why batch / p50 is not the items/s beside it; "" if no row has both.
+[[nodiscard]] std::string throughput_legend(std::span<const Record> rows);
+
 /// A percentile with its quality: "~12.00" if it comes from too few samples.
 [[nodiscard]] std::string show_percentile(const Number& value, const std::string& quality);
 

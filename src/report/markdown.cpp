@@ -178,17 +178,17 @@ std::string shapes_table(const std::vector<Record>& rows, bool interrupted) {
     const Record& row = rows[i];
     marks.push_back(marks_of(row, inconsistent[i]));
     if (row.latency_p50_ms)
-      out +=
-          line_of({row.model, target_key(row), shape_key(row), verdict_text(row), show_median(row), show_interval(row),
-                   show_launches(row), show_percentile(row.latency_p90_ms, row.latency_p90_quality),
-                   show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
-                   show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
-                   row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags),
-                   or_dash(words_of(marks.back()))});
+      out += line_of(
+          {row.model, target_key(row), shape_key(row), verdict_text(row), show_median(row), show_interval(row),
+           show_launches(row), show_percentile(row.latency_p90_ms, row.latency_p90_quality),
+           show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips), show(row.memory_mb),
+           show(row.model_load_time), show(row.first_inference_ms),
+           row.iterations ? std::to_string(*row.iterations) : "–", flag_words(row), or_dash(words_of(marks.back()))});
   }
   std::vector<std::string> legend;
   if (out.find("| ~") != std::string::npos)
     legend.emplace_back("`~`: too few samples for this percentile (`latency_pXX_quality` says how many it needs).");
+  if (std::string items = throughput_legend(rows); !items.empty()) legend.push_back(std::move(items));
   if (std::ranges::any_of(rows, of_one_process)) legend.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
   if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) legend.push_back(fewer);
   for (const std::string& meaning : marks_legend(marks, false)) legend.push_back(meaning);

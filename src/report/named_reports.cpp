@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "report/change_report.hpp"
+#include "report/format.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -105,11 +106,18 @@ Document overview(const Dataset& data, const Analysis& analysis) {
                   {sure_section(data)}})};
 }
 
+Section cells_section(const Dataset& data, const Analysis& analysis) {
+  Section section{"Cells", {}, {}, {cells_table(data, analysis)}, {}};
+  if (std::string legend = throughput_legend(data.cells); !legend.empty())
+    section.paragraphs.push_back(std::move(legend));
+  return section;
+}
+
 Document comprehensive(const Dataset& data, const Analysis& analysis) {
   return {"comprehensive-benchmarks",
           "Comprehensive benchmarks",
           overview_answer(analysis),
-          {{"Cells", {}, {}, {cells_table(data, analysis)}, {}},
+          {cells_section(data, analysis),
            {"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison", "memory_scaling"}},
            {"Categories",
             {"Geometric means over the cells that all compared targets of a category have."},

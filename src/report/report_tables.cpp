@@ -93,7 +93,7 @@ Table cells_table(const Dataset& data, const Analysis& analysis) {
                {"memory_mb", "memory", "MB", Better::kLower},
                {"launches", "launches", ""},
                {"timestamp", "measured", ""}});
-  const std::vector<Record> rows = with_distinct_names(data.cells);
+  const std::vector<Record> rows = with_names_of_models(data.cells);
   const std::map<std::string, std::string> machines = machine_names(rows);
   std::vector<const Record*> order;
   order.reserve(rows.size());

@@ -17,4 +17,8 @@ inline constexpr std::string_view kOpenvinoWord = "openvino";
 /// "qualcomm" is another name of "qnn"; names are not case sensitive.
 [[nodiscard]] std::string canonical_hardware(std::string_view word);
 
+/// What was probably meant by a word that is not a hardware: "did you mean cuda?"; "" if nothing is near. Names of
+/// vendors and of kinds are understood: "gpu", "nvidia", "metal".
+[[nodiscard]] std::string did_you_mean_hardware(std::string_view word);
+
 }  // namespace assay

@@ -98,6 +98,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
   Record& row = launch.row;
   row.attempt_id = make_uuid();
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(parts_.services.spool, row, parts_.context));
+  const OthersMeanwhile others(parts_.services.others);
   Attempt attempt(
       local, row,
       {parts_.workers, parts_.references.of(local), parts_.scratch, bundle.samples_path(), parts_.services.doing,
@@ -122,10 +123,12 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
   row.timestamp = iso8601(wall_now());
   launch.outputs = attempt.outputs().is_null() ? std::string() : json_text(attempt.outputs());
   describe_launch(local, launch);
+  Json environment = attempt.environment();
+  others.describe(launch, environment);
   launch.samples = attempt.take_samples();
   std::error_code ignored;
   fs::copy_file(attempt.log(), bundle.log_path(), ignored);
-  if (const Result<fs::path> folder = bundle.finish(row, attempt.environment(), attempt.outputs()); folder) {
+  if (const Result<fs::path> folder = bundle.finish(row, environment, attempt.outputs()); folder) {
     launch.log = *folder / bundle_file::kLog;
   } else {
     // The numbers are in the row, and the other cells run.

@@ -9,8 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "inputs/fixed_extents.hpp"
+#include "measure/environment.hpp"
 #include "plan/row.hpp"
+#include "prepare/estimate.hpp"
+#include "result/hardware_words.hpp"
 
 namespace assay {
 namespace {
@@ -83,7 +87,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   if (inputs.images > 0) images_as_ = std::move(inputs.images_as);
   use_given(task);
   set_shape_hint(task, info);
-  set_cost(task);
+  const std::optional<std::uint64_t> activation_bytes = set_cost(task);
   task.input_sets = input_sets_of(task.input_sets, task.row.flops);
   ASSAY_TRY(const std::string hash, input_hash(task.inputs, task.seed, task.input_sets));
   set_shape(task.row, task.shape, inputs.uses_sequence);
@@ -96,6 +100,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   if (task.static_shapes && !task.artefact.empty()) ASSAY_CHECK_OK(fix_shapes(task, info));
   ASSAY_CHECK_OK(check_lowered(task));
   if (!task.load.shape_options.empty()) fix_extents(task, info);
+  if (activation_bytes) refuse_too_large(task, *activation_bytes);
   return {};
 }
 
@@ -173,20 +178,33 @@ void TaskCompleter::set_shape_hint(Task& task, const ModelInfo& info) const {
 }
 
 // FLOPs and bytes of one inference, if the graph says them; for a generative model, of a whole generation.
-void TaskCompleter::set_cost(Task& task) {
-  if (model_.graph.empty()) return;
+std::optional<std::uint64_t> TaskCompleter::set_cost(Task& task) {
+  if (model_.graph.empty()) return std::nullopt;
   const bool generates = task.generation.has_value();
   const Result<RunCost> cost =
       costs_.run(model_.graph, task.inputs, axes_of(task.shape), generates ? &*model_.generation : nullptr,
                  generates ? task.generation->prompt_tokens : 0, generates ? task.generation->output_tokens : 0);
   if (!cost) {
     if (cost.error().code == ErrorCode::kInvalidArgument) task.contradiction = cost.error();
-    return;
+    return std::nullopt;
   }
-  if (!cost->steps_known) return;
+  if (!cost->steps_known) return cost->activation_bytes();
   task.row.flops = cost->flops();
   task.row.bytes = cost->bytes();
   task.row.flops_counted = cost->counted();
+  return cost->activation_bytes();
+}
+
+// The smallest cell of the model fits into memory, or the model would have been refused; one with a large batch may
+// not. It would be stopped by the kernel, or make the machine swap.
+void TaskCompleter::refuse_too_large(Task& task, std::uint64_t activation_bytes) const {
+  if (!is_any(task.row.hardware, {"cpu", "wasm", kOpenvinoWord})) return;  // the memory of a device is its own
+  const std::uint64_t weight_bytes = model_.info ? model_.info->weight_bytes : 0;
+  const auto why = memory_shortfall(weight_bytes, activation_bytes, free_memory());
+  if (!why) return;
+  set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kTooLarge),
+                         fmt::format("batch size {}: {}", task.shape.batch, *why),
+                         "use a smaller batch size or a shorter sequence"});
 }
 
 }  // namespace assay

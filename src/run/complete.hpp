@@ -46,7 +46,9 @@ class TaskCompleter {
   /// Gives the engine's option the extents of the inputs, by name.
   static void fix_extents(Task& task, const ModelInfo& info);
   void set_shape_hint(Task& task, const ModelInfo& info) const;
-  void set_cost(Task& task);
+  /// Returns what memory the run needs, if the graph says it.
+  [[nodiscard]] std::optional<std::uint64_t> set_cost(Task& task);
+  void refuse_too_large(Task& task, std::uint64_t activation_bytes) const;
 
   const PreparedModel& model_;
   InputAxes axes_;

@@ -21,6 +21,7 @@ struct Launch {
   Samples samples{};            ///< the steady ones
   std::string outputs{};        ///< identifies the outputs; "": there are none
   std::filesystem::path log{};  ///< of its worker; empty: there is none
+  bool beside_others = false;   ///< another process measured on this machine meanwhile
   bool resumed = false;         ///< of an earlier invocation: --resume kept it
   std::string unsaved{};        ///< why it has no bundle, so that the database will not have it; "": it has one
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/json.hpp"
 #include "result/launch_medians.hpp"
@@ -46,6 +47,23 @@ void describe_launch(const LocalTask& local, Launch& launch) {
   } else if (fills_its_time(shared_time(local.task), run_time(row))) {
     row.add_flag(flag::kLimitedByMaxTime);
   }
+}
+
+void OthersMeanwhile::describe(Launch& launch, Json& environment) const {
+  if (!launch.row.latency_p50_ms) return;
+  Json processes = Json::array();
+  const auto add = [&](const std::vector<MeasuringProcess>& measuring) {
+    for (const MeasuringProcess& each : measuring)
+      if (std::string words = process_words(each); std::ranges::find(processes, Json(words)) == processes.end())
+        processes.push_back(std::move(words));
+  };
+  add(before_);
+  add(others_());
+  if (processes.empty()) return;
+  launch.beside_others = true;
+  add_note(launch.row, "another measurement ran on this machine meanwhile");
+  if (environment.is_null()) environment = Json::object();
+  environment["other_measurements"] = std::move(processes);
 }
 
 }  // namespace assay

@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "base/time_spent.hpp"
 #include "engine/registry.hpp"
+#include "measure/machine_mark.hpp"
 #include "result/run_info.hpp"
 #include "run/executor.hpp"
 
@@ -34,6 +35,8 @@ struct ExecutorServices {
   bool keep_workers = true;  ///< a worker waits for the next shape of its model; else each cell has its own worker
   std::chrono::nanoseconds artefact_timeout = std::chrono::minutes(10);
   Cancelled cancelled = [] { return false; };
+  /// The other processes that measure on this machine now: rows say that there were some while they were measured.
+  std::function<std::vector<MeasuringProcess>()> others = [] { return std::vector<MeasuringProcess>(); };
   /// Called before a step that takes time: "bert-tiny on cpu, batch 4: measuring".
   std::function<void(const std::string&)> doing = [](const std::string&) {};
   /// Called before model files are written: "building bert-tiny".

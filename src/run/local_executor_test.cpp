@@ -70,6 +70,28 @@ TEST_F(Local, EachTaskHasARowAndABundle) {
   EXPECT_TRUE(fs::is_empty(folder_.path() / "cache/models")) << "files are for the time of the run";
 }
 
+TEST_F(Local, ARowSaysThatAnotherProcessMeasuredMeanwhileAndItsBundleWhich) {
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  int looks = 0;  // before and after each launch: the other process begins during the first one
+  services.others = [&] {
+    return ++looks == 2 ? std::vector<MeasuringProcess>{{4711, "assay bench", "2026-03-02 12:34:56 UTC", ""}}
+                        : std::vector<MeasuringProcess>();
+  };
+  settings_.batch_sizes = {1, 2};
+  const std::vector<Record> rows = run_tasks(tasks_of("prajjwal1/bert-tiny"), std::move(services));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].message, "another measurement ran on this machine meanwhile");
+  EXPECT_EQ(rows[1].message, "");
+  std::vector<Json> named;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path() / "spool"))
+    if (entry.path().filename() == "environment.json")
+      if (const Json environment = read_json(entry.path()).value();
+          json_text(environment).find("4711") != std::string::npos)
+        named.push_back(environment);
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_THAT(json_text(named[0]), HasSubstr("process 4711 (assay bench, since 2026-03-02 12:34:56 UTC)"));
+}
+
 TEST_F(Local, ATaskReadBackInAnotherProcessGivesTheSameRow) {
   for (const char* name : {"prajjwal1/bert-tiny", "WinKawaks/vit-tiny-patch16-224"}) {
     const std::vector<Task> tasks = tasks_of(name);

@@ -34,6 +34,7 @@ ExecutorServices executor_services(const SessionRequest& request, const EngineRe
   services.keep_workers = request.settings.resource_pool;
   services.artefact_timeout = request.settings.timeout;
   services.cancelled = request.cancelled;
+  if (request.others) services.others = request.others;
   if (request.doing) services.doing = request.doing;
   if (request.making) services.making = request.making;
   return services;

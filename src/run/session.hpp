@@ -15,6 +15,7 @@
 
 #include "base/time_spent.hpp"
 #include "engine/registry.hpp"
+#include "measure/machine_mark.hpp"
 #include "plan/targets.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/settings.hpp"
@@ -45,6 +46,7 @@ struct SessionRequest {
   Json doctor;       ///< what `assay doctor` says of the machine before the run; null if nobody asked
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
+  std::function<std::vector<MeasuringProcess>()> others = {};  ///< that measure on this machine now; {}: nobody looks
   /// Called for each cell that would run, with its keys: false leaves it out of the plan. {}: all are wanted.
   std::function<bool(const Record& row)> wanted = {};
   std::function<void(std::size_t cells)> expecting = {};        ///< called once, before the first cell
@@ -78,9 +80,9 @@ struct SessionResult {
 [[nodiscard]] const std::vector<std::string>& best_hardware();
 
 /// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
-/// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
-/// model or a cell, an exception included, is a row, and the others run. When nothing that was requested is built,
-/// invalid_argument says so.
+/// the reports are written. Whether it could is what check_places() (run/places.hpp) says before. Errors:
+/// invalid_argument or not_found for what the user named; anything that happens to a model or a cell, an exception
+/// included, is a row, and the others run. When nothing that was requested is built, invalid_argument says so.
 [[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
 
 /// Puts the bundles of the spool into the database and publishes the snapshot for readers, if `request.save` is set.

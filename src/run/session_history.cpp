@@ -59,7 +59,11 @@ std::optional<LastRun> last_run(const SessionRequest& request) {
 
 Status write_run_mark(const SessionRequest& request, const LastRun& run) {
   if (request.output_dir.empty()) return {};
-  Json mark{{"run_id", run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}, {"sizes", run.sizes}};
+  Json mark{{"schema_version", "1.0"},
+            {"run_id", run.run_id},
+            {"plan", plan_hash(request)},
+            {"command", request.command},
+            {"sizes", run.sizes}};
   if (run.rate) mark["rate"] = to_json(*run.rate);
   return write_file_atomically(request.output_dir / kRunFile, json_text(mark, 2) + "\n");
 }

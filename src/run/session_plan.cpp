@@ -19,6 +19,7 @@
 #include "base/timed_step.hpp"
 #include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
+#include "measure/environment.hpp"
 #include "plan/choices.hpp"
 #include "plan/row.hpp"
 #include "result/hardware_words.hpp"
@@ -78,20 +79,24 @@ RateKeeper::Services rate_services(const SessionRequest& request, const RunInfo&
   return services;
 }
 
-// Options that contradict each other, and a database that cannot be replaced: found before anything runs. A database
-// that is busy is waited for at the end.
+// More threads than processors only wait for each other, which is worth a measurement; with very many, runtimes fail in
+// ways of their own.
+Status check_threads(const RunSettings& settings) {
+  constexpr std::int64_t kForEach = 4;
+  const std::int64_t here = usable_threads(), most = here * kForEach;
+  const std::int64_t asked = *std::ranges::max_element(settings.threads);
+  if (asked <= most) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--threads: {} is too many: this process may use {}; give at most {}", asked,
+                          counted(here, "processor"), most));
+}
+
+// Options that contradict each other, or ask too much of this machine: found before anything runs.
 Status check_request(const SessionRequest& request) {
+  ASSAY_CHECK_OK(check_threads(request.settings));
   if (request.resume && (request.output_dir.empty() || !request.save))
     return fail(ErrorCode::kInvalidArgument,
                 "--resume continues a saved run of an output directory: `run`, or `bench --save`");
-  ASSAY_CHECK_OK(with_context(check_replaceable(request.database), "while looking at the database (--db-path)"));
-  if (!request.save || is_empty_or_absent(request.database)) return {};
-  const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
-  if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
-  // A damaged one costs no measurement: the bundles have everything. But who waits for a suite hears of it now.
-  if (!probe && probe.error().code == ErrorCode::kInternal)
-    log_warning("{}; what is measured is kept in '{}', and {}", probe.error().message, request.spool.string(),
-                probe.error().hint);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "base/time_words.hpp"
 #include "plan/row.hpp"
 #include "result/keys.hpp"
@@ -96,7 +97,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     time.add(each.tasks, kept_launches(each.tasks, services));
     tasks.push_back(&each.tasks);
   }
-  std::size_t done_launches = 0;
+  std::size_t done_launches = 0, beside_others = 0;
   const auto notify = [&] {
     if (request.time_left) request.time_left({done_launches, time.launches(), time.left_s()});
   };
@@ -115,6 +116,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     else
       out.unsaved.emplace_back(
           fmt::format("{} on {} {}", launch.row.model, target_key(launch.row), shape_key(launch.row)), launch.unsaved);
+    beside_others += launch.beside_others ? 1 : 0;
     notify();
     if (request.launched) request.launched(launch.row, launch.resumed);
   };
@@ -173,6 +175,11 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     time.end();
     if (request.model_finished) request.model_finished(out);
   }
+  if (beside_others > 0)
+    out.notes.push_back(fmt::format(
+        "another measurement ran on this machine during {} of {}: it may have disturbed these times; the messages of "
+        "their rows say so, and `environment.json` of each bundle which one it was",
+        beside_others, counted(done_launches, "launch", "launches")));
   std::ranges::move(time.given_up(std::ranges::count_if(out.rows, has_fewer_launches)), std::back_inserter(out.notes));
   for (const auto& [launches, models] : without_time)
     out.notes.push_back(fmt::format("{}: no time for {}: {}", budget_text(*request.settings.budget), launches,

@@ -9,6 +9,7 @@
 
 #include "base/files.hpp"
 #include "report/format.hpp"
+#include "run/places.hpp"
 #include "store/store.hpp"
 
 namespace assay::suite {
@@ -57,18 +58,19 @@ Prerequisite disk(const fs::path& folder) {
 
 Prerequisite database(const SessionRequest& request) {
   Prerequisite found{"database", request.database.string(), true, {}};
-  if (is_empty_or_absent(request.database)) {
+  const Status usable = check_database(request.database);
+  found.met = usable.has_value();
+  if (!usable) {
+    found.words = usable.error().message + (usable.error().hint.empty() ? "" : "; " + usable.error().hint);
+  } else if (is_empty_or_absent(request.database)) {
     found.words = "does not exist yet; the suite makes it";
-    return found;
+  } else {
+    const Result<Store::Writable> writable = Store::check_writable(request.database);
+    found.words = writable && writable->older
+                      ? "can be written; the suite brings its schema up to date, which an older assay cannot read any "
+                        "more"
+                      : "can be written";
   }
-  const Result<Store::Writable> writable = Store::check_writable(request.database);
-  found.met = writable.has_value();
-  if (writable)
-    found.words = writable->older ? "can be written; the suite brings its schema up to date, which an older assay "
-                                    "cannot read any more"
-                                  : "can be written";
-  else
-    found.words = writable.error().message + (writable.error().hint.empty() ? "" : "; " + writable.error().hint);
   return found;
 }
 

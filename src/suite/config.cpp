@@ -102,7 +102,8 @@ Json to_json(const SuiteConfig& config) {
   const auto count = [](const std::optional<std::int64_t>& n) { return n ? Json(*n) : Json(); };
   Json families = Json::object();
   for (const ModelChoice& model : config.models) families[model.family].push_back(model_entry(model));
-  Json json{{"batch_sizes", s.batch_sizes},
+  Json json{{"schema_version", kConfigSchema},
+            {"batch_sizes", s.batch_sizes},
             {"sequence_lengths", s.sequence_lengths},
             {"warmup_iterations", count(s.measure.warmup_iterations)},
             {"benchmark_iterations", count(s.measure.iterations)},

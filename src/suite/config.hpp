@@ -21,6 +21,9 @@ struct Schedule {
   std::string time = "02:00";
 };
 
+/// The version of the keys of a configuration; a file may leave it out.
+inline constexpr const char* kConfigSchema = "1.0";
+
 /// A configuration file of `assay suite` (docs/formats.md, "Suite configuration").
 struct SuiteConfig {
   RunSettings settings;

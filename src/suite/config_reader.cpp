@@ -18,6 +18,7 @@
 #include "model/classify.hpp"
 #include "prepare/sets.hpp"
 #include "result/hardware_words.hpp"
+#include "result/precision_words.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;
@@ -221,7 +222,9 @@ class ConfigReader {
     const auto list =
         names(value, "a list of hardware, such as [\"cpu\", \"cuda\"],", [&](std::size_t i, const std::string& word) {
           if (std::ranges::find(valid, lower(word)) != valid.end()) return true;
-          refuse_item(i, fmt::format("\"{}\" is not a hardware{}", word, nearest(word, valid)));
+          const std::string near = did_you_mean_hardware(word);
+          refuse_item(i, fmt::format("\"{}\" is not a hardware; {}", word,
+                                     near.empty() ? "valid: " + join(valid, ", ") : near));
           return false;
         });
     if (list) config_.targets.hardware = *list;
@@ -330,7 +333,8 @@ class ConfigReader {
         {"budget", [&](const Json& v) { read_budget(v); }},
         {"precision",
          [&](const Json& v) {
-           read_word(v, {"float32", "float16", "bfloat16", "runtime", "as_is"}, s.precision);
+           read_word(v.is_string() ? Json(canonical_precision(v.get_ref<const std::string&>())) : v,
+                     {"float32", "float16", "bfloat16", "runtime", "as_is"}, s.precision);
            s.precision_asked = true;
          }},
         {"output_tokens", [&](const Json& v) { read_counts(v, 0, kMostTokens, "[32]", s.output_tokens); }},
@@ -357,6 +361,10 @@ class ConfigReader {
            config_.output_dir = v.get<std::string>();
          }},
         {"$schema", [](const Json&) {}},
+        {"schema_version",
+         [&](const Json& v) {
+           if (v != kConfigSchema) refuse_type(v, fmt::format("\"{}\"", kConfigSchema));
+         }},
     };
   }
 

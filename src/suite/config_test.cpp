@@ -55,7 +55,7 @@ TEST(SuiteConfigTest, TheExampleIsReadBackAsItIs) {
 
 TEST(SuiteConfigTest, KeysThatAreAbsentKeepTheirDefaults) {
   const auto config = parse(R"({"batch_sizes": [2, 1, 2], "model_families": {"vision": ["vit"]}, "timeout": 1.5,
-    "launches": 1, "budget": "1h30m", "max_time": 2, "precision": "float16", "threads": [1], "seed": 7,
+    "launches": 1, "budget": "1h30m", "max_time": 2, "precision": "fp16", "threads": [1], "seed": 7,
     "warmup_iterations": null, "benchmark_iterations": null, "hardware_types": ["CPU", "qualcomm"],
     "schedule": {"enabled": true, "frequency": "weekly", "time": "23:59"}, "$schema": "x"})");
   ASSERT_TRUE(config) << config.error().message;
@@ -157,7 +157,7 @@ TEST(SuiteConfigTest, EveryWrongValueIsAnError) {
                             R"("budget": "5x")",
                             R"("budget": 0)",
                             R"("max_time": -1)",
-                            R"("precision": "fp16")",
+                            R"("precision": "fp17")",
                             R"("seed": -1)",
                             R"("output_dir": "")",
                             R"("threads": [0])",

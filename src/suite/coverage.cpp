@@ -21,7 +21,7 @@ namespace {
 
 std::string reference_of(const zoo::Architecture& architecture, const std::string& size) {
   if (size == "tiny") return "zoo:" + architecture.name;
-  if (zoo::find_known(architecture.name)) return architecture.name;
+  if (zoo::find_known(architecture.name)) return "zoo:" + architecture.name;
   const std::vector<zoo::KnownModel> published = zoo::published(architecture.name);
   return published.empty() ? "zoo:" + architecture.name : published.front().id;
 }

@@ -12,7 +12,7 @@ const binary = process.env.ASSAY_BINARY;
 
 waitingCases['the page of a server follows what is measured'] = async (tab) => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
-  const environment = { ...process.env, ASSAY_CACHE_DIR: join(folder, 'cache'), HF_HUB_OFFLINE: '1', HF_HOME: join(folder, 'hf') };
+  const environment = { ...process.env, ASSAY_CACHE_DIR: join(folder, 'cache'), ASSAY_RUNTIME_DIR: folder, HF_HUB_OFFLINE: '1', HF_HOME: join(folder, 'hf') };
   delete environment.ASSAY_DB_PATH;
   const measure = (...words) => promisify(execFile)(binary, ['bench', '--engine', 'null', '--iterations', '20', '--warmup', '1', '--save', '--quiet', ...words], { cwd: folder, env: environment });
   const server = spawn(binary, ['serve'], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -147,7 +147,7 @@ class Nearest(tool.ToolTest):
     def test_options(self):
         self.nearest("bench", "--batchsizes", "1", wrong="--batchsizes", valid="`assay bench --help` lists the options", near="--batch-sizes")
         self.nearest("zoo", "list", "--catgory=vision", wrong="--catgory", valid="`assay zoo list --help`", near="--category")
-        self.assertIn("unexpected argument 'cpu'", self.error("run", "cpu")["message"])
+        self.assertIn("unexpected argument 'cpu'", self.error("doctor", "cpu")["message"])
         self.assertIn("unknown option '--wings'", self.error("--wings")["message"])
 
     def test_values(self):

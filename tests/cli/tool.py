@@ -23,6 +23,9 @@ class ToolTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cache = tempfile.TemporaryDirectory(prefix="assay-cache-")
         cls.addClassCleanup(cls.cache.cleanup)
+        # Tests that run side by side are no measurements that disturb each other.
+        cls.runtime = tempfile.TemporaryDirectory(prefix="assay-runtime-")
+        cls.addClassCleanup(cls.runtime.cleanup)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="assay-test-")
@@ -30,6 +33,7 @@ class ToolTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.environment = {k: v for k, v in os.environ.items() if k != "ASSAY_DB_PATH"}
         self.environment["ASSAY_CACHE_DIR"] = self.cache.name
+        self.environment["ASSAY_RUNTIME_DIR"] = self.runtime.name
         # No test depends on a network, nor on what this machine's user once fetched.
         self.environment["HF_HUB_OFFLINE"] = "1"
         self.environment["HF_HOME"] = str(self.folder / "hf-home")

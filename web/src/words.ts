@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of a cell: symbol, word, and what it means in one sentence.
 import type { Cell } from './document.ts';
-import { count, plainWords } from './format.ts';
+import { count, number, plainWords } from './format.ts';
 
 export type State = 'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped';
 
@@ -54,8 +54,11 @@ export const evidenceWords: Record<string, string> = {
 
 /** Whether a percentile had enough samples, of "few_samples(n=200<368)". */
 export function qualityWords(quality: string): string {
-  const few = /^few_samples\(n=(\d+)<(\d+)/.exec(quality);
-  if (few) return `too few: ${count(Number(few[1]))} of ${count(Number(few[2]))}`;
+  const few = /^few_samples\(n=(\d+)<(\d+)(?:=(\d+)x([\d.e+]+))?/.exec(quality);
+  if (few) {
+    const independent = few[3] ? ` (${few[3]} independent ones; here about ${number(Number(few[4]))} samples count as one)` : '';
+    return `too few: ${count(Number(few[1]))} of ${count(Number(few[2]))}${independent}`;
+  }
   return quality === 'ok' ? 'enough' : plainWords(quality);
 }
 

@@ -22,7 +22,7 @@ const standardColumns = ({ models, targets }: Ordered): Column<Cell>[] => [
   { id: 'precision', title: 'Precision', choice: true, value: (cell) => cell.text('precision') },
   { id: 'state', title: 'State', choice: true, value: stateOf, view: (cell) => <CellState cell={cell} /> },
   { id: 'latency_p50_ms', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency, with its 95 % interval; less is better', value: (cell) => resultOf(cell, 'latency_p50_ms'), view: (cell) => <Median cell={cell} /> },
-  { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items in a second; more is better', value: (cell) => resultOf(cell, 'throughput_ips') },
+  { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items over the time of all samples, so from the mean and not from the median; more is better', value: (cell) => resultOf(cell, 'throughput_ips') },
   { id: 'memory_mb', title: 'Memory', unit: 'MB', numeric: true, meaning: 'Peak memory in the steady phase', value: (cell) => resultOf(cell, 'memory_mb') },
   { id: 'reason', title: 'Note', meaning: 'Why it did not run, or is not ranked', value: (cell) => cell.text('message') || unrankedBecause(cell),
     view: (cell) => { const note = cell.text('message') || unrankedBecause(cell); return note ? <small class="clip two-lines" title={note}>{note}</small> : ''; } },
