@@ -208,9 +208,9 @@ Status draw_pictures(const Output& output, const SessionRequest& request, const 
 void say_what_is_saved(const SessionRequest& request, const SessionResult& session) {
   constexpr std::size_t kMostShown = 5;
   for (std::size_t i = 0; i < session.unsaved.size() && i < kMostShown; ++i)
-    log_warning("not saved: {}: {}", session.unsaved[i].first, session.unsaved[i].second);
+    log_warning("the result of {} is not saved: {}", session.unsaved[i].first, session.unsaved[i].second);
   if (session.unsaved.size() > kMostShown)
-    log_warning("not saved: {} more", counted(session.unsaved.size() - kMostShown, "launch", "launches"));
+    log_warning("{} more are not saved", counted(session.unsaved.size() - kMostShown, "result"));
   if (!request.save || session.store_failed) return;
   if (session.unsaved.empty())
     log_info("saved in the database '{}'", request.database.string());

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <string_view>
+#include <thread>
 
 #include "base/text.hpp"
 
@@ -41,8 +43,10 @@ PythonVersion::PythonVersion() {
 PythonVersion::~PythonVersion() {
   if (pid_ <= 0) return;
   ::kill(-pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  // A process that waits for a file system which does not answer cannot be ended: then it is left.
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 std::string PythonVersion::wait(std::chrono::milliseconds limit, const Cancelled& cancelled) {

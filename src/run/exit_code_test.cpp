@@ -51,6 +51,13 @@ TEST(ExitCode, WhatDoesNotFitFailsWhatIsSlowByDefaultDoesNot) {
   EXPECT_EQ(named({kVerified, row(CellStatus::kSkipped, reason::kNoTime)}), ExitCode::kSuccess);
 }
 
+TEST(ExitCode, AResultThatCouldNotBeSavedIsAFailure) {
+  SessionResult session;
+  session.rows = {kVerified};
+  session.unsaved = {{"m on cpu@null batch_1", "cannot write 'x': No space left on device"}};
+  EXPECT_EQ(exit_code_of(session, {}, false), ExitCode::kFailure);
+}
+
 TEST(ExitCode, FailuresAndFindingsCountInSetsToo) {
   EXPECT_EQ(in_set({kVerified, row(CellStatus::kFailed, "timeout")}), ExitCode::kFailure);
   EXPECT_EQ(in_set({kVerified, row(CellStatus::kWrong, "mismatch")}), ExitCode::kFinding);

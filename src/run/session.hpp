@@ -64,8 +64,8 @@ struct SessionResult {
   bool store_failed = false;       ///< the rows are in bundles but not in the database
   /// Launches that have no bundle, because it could not be written: their cell as people read it, and why.
   std::vector<std::pair<std::string, std::string>> unsaved{};
-  std::size_t saved = 0;           ///< launches that have one
-  bool usage_error = false;        ///< one of several named models is wrong: its name, file or configuration
+  std::size_t saved = 0;     ///< launches that have one
+  bool usage_error = false;  ///< one of several named models is wrong: its name, file or configuration
   bool interrupted = false;
   std::string resume_command{};                         ///< runs what an interruption left out; empty: nothing does
   std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over

@@ -140,10 +140,10 @@ std::vector<std::string> save_session(const SessionRequest& request, SessionResu
   if (saved) return notes;
   session.store_failed = true;
   // What has no bundle is named elsewhere.
-  const std::string safe =
-      session.saved == 0 ? std::string()
-                         : fmt::format("; the {}results are safe in '{}'", session.unsaved.empty() ? "" : "other ",
-                                       request.spool.string());
+  const std::string safe = session.saved == 0
+                               ? std::string()
+                               : fmt::format("; the {}results are safe in '{}'",
+                                             session.unsaved.empty() ? "" : "other ", request.spool.string());
   notes.push_back(fmt::format("the database was not updated: {}{}{}{}", saved.error().message, safe,
                               saved.error().hint.empty() ? "" : "; ", saved.error().hint));
   return notes;

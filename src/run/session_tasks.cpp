@@ -113,7 +113,8 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     if (launch.unsaved.empty())
       ++out.saved;
     else
-      out.unsaved.emplace_back(fmt::format("{} on {} {}", launch.row.model, target_key(launch.row), shape_key(launch.row)), launch.unsaved);
+      out.unsaved.emplace_back(
+          fmt::format("{} on {} {}", launch.row.model, target_key(launch.row), shape_key(launch.row)), launch.unsaved);
     notify();
     if (request.launched) request.launched(launch.row, launch.resumed);
   };

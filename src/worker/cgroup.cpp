@@ -31,7 +31,8 @@ bool own_folder(char (&folder)[PATH_MAX]) {
   while (!found && std::fgets(line, sizeof line, file) != nullptr) {
     if (std::strncmp(line, "0::/", 4) != 0) continue;
     line[std::strcspn(line, "\n")] = '\0';
-    const int length = std::snprintf(folder, sizeof folder, "%s%s", mount, std::strcmp(line, "0::/") == 0 ? "" : line + 3);
+    const int length =
+        std::snprintf(folder, sizeof folder, "%s%s", mount, std::strcmp(line, "0::/") == 0 ? "" : line + 3);
     found = length > 0 && length < static_cast<int>(sizeof folder);
   }
   std::fclose(file);

@@ -2,11 +2,12 @@
 #include "worker/client.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -38,6 +39,11 @@ std::string signal_name(int number) {
   const char* const meaning = ::sigdescr_np(number);
   return name == nullptr ? fmt::format("signal {}", number)
                          : fmt::format("SIG{} ({})", name, meaning == nullptr ? "" : lower(meaning));
+}
+
+bool has_bytes(int socket) {
+  pollfd readable{socket, POLLIN, 0};
+  return ::poll(&readable, 1, 0) > 0 && (readable.revents & POLLIN) != 0;
 }
 
 std::string seconds(nanoseconds time) { return fmt::format("{:g} s", std::chrono::duration<double>(time).count()); }
@@ -129,7 +135,8 @@ Result<Json> WorkerClient::exchange(const Json* request, const std::string& doin
       process_.signal(SIGTERM);
     }
     if (cancelled && steady_clock::now() - *cancelled > kTimeToStop) return fail(ErrorCode::kCancelled, "interrupted");
-    if (process_.ended()) return fail(ErrorCode::kWorkerDied, "");
+    // What it sent before is read first. Others may have its end of the socket open: then there is no end of file.
+    if (process_.ended() && !has_bytes(process_.socket())) return fail(ErrorCode::kWorkerDied, "");
     return {};
   };
   // A short timeout is accurate to a tenth; a long one costs four wake-ups per second.

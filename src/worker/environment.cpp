@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 // All in upper case.
-constexpr std::array<std::string_view, 9> kPrefixes{"AWS_",       "AZURE_", "GOOGLE_", "GCP_",   "GCLOUD_",
+constexpr std::array<std::string_view, 9> kPrefixes{"AWS_",      "AZURE_",   "GOOGLE_", "GCP_",   "GCLOUD_",
                                                     "CLOUDSDK_", "ALIBABA_", "VAULT_",  "CI_JOB_"};
 constexpr std::array<std::string_view, 6> kParts{"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL", "APIKEY"};
 constexpr std::array<std::string_view, 10> kWords{"TOKEN", "TOKENS", "KEY",    "KEYS",   "PAT",

@@ -9,19 +9,52 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(WorkerEnvironment, LeavesOutWhatMayBeASecret) {
-  for (const char* name :
-       {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN",
-        "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY", "GITHUB_TOKEN", "PGPASSWORD",
-        "MYSQL_PWD", "WANDB_API_KEY", "db_password", "NPM_AUTH", "SSH_AUTH_SOCK", "GITHUB_PAT", "KUBECONFIG",
-        "TWINE_PASSWORD", "MY_SECRETS", "CI_JOB_JWT", "NPMTOKEN"})
+  for (const char* name : {"HF_TOKEN",
+                           "HUGGING_FACE_HUB_TOKEN",
+                           "AWS_SECRET_ACCESS_KEY",
+                           "AWS_ACCESS_KEY_ID",
+                           "AWS_SESSION_TOKEN",
+                           "AZURE_CLIENT_SECRET",
+                           "GOOGLE_APPLICATION_CREDENTIALS",
+                           "OPENAI_API_KEY",
+                           "GITHUB_TOKEN",
+                           "PGPASSWORD",
+                           "MYSQL_PWD",
+                           "WANDB_API_KEY",
+                           "db_password",
+                           "NPM_AUTH",
+                           "SSH_AUTH_SOCK",
+                           "GITHUB_PAT",
+                           "KUBECONFIG",
+                           "TWINE_PASSWORD",
+                           "MY_SECRETS",
+                           "CI_JOB_JWT",
+                           "NPMTOKEN"})
     EXPECT_TRUE(may_be_secret(name, "x")) << name;
 }
 
 TEST(WorkerEnvironment, KeepsWhatRuntimesRead) {
-  for (const char* name :
-       {"PATH", "HOME", "PWD", "OLDPWD", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS",
-        "KMP_AFFINITY", "ORT_DISABLE_TELEMETRY", "XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "TOKENIZERS_PARALLELISM",
-        "XAUTHORITY", "DISPLAY", "ASSAY_NULL_DEVICES", "QNN_SDK", "PYTHONPATH", "KEYBOARD_LAYOUT", "OV_GPU_PATTERN"})
+  for (const char* name : {"PATH",
+                           "HOME",
+                           "PWD",
+                           "OLDPWD",
+                           "TMPDIR",
+                           "LANG",
+                           "LD_LIBRARY_PATH",
+                           "LD_PRELOAD",
+                           "OMP_NUM_THREADS",
+                           "KMP_AFFINITY",
+                           "ORT_DISABLE_TELEMETRY",
+                           "XLA_FLAGS",
+                           "CUDA_VISIBLE_DEVICES",
+                           "TOKENIZERS_PARALLELISM",
+                           "XAUTHORITY",
+                           "DISPLAY",
+                           "ASSAY_NULL_DEVICES",
+                           "QNN_SDK",
+                           "PYTHONPATH",
+                           "KEYBOARD_LAYOUT",
+                           "OV_GPU_PATTERN"})
     EXPECT_FALSE(may_be_secret(name, "/some/place:a@b")) << name;
 }
 

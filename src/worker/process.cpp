@@ -115,9 +115,11 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   std::vector<std::string> arguments{supervisor, std::to_string(::getpid())};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   std::vector<std::string> environment = worker_environment(environ, options.environment);
-  ASSAY_TRY(const pid_t pid,
-            start(arguments, environment, {{1, log.get()}, {2, log.get()}, {supervision::kSocket, socket.theirs.get()},
-                                           {supervision::kControl, control.theirs.get()}}));
+  ASSAY_TRY(const pid_t pid, start(arguments, environment,
+                                   {{1, log.get()},
+                                    {2, log.get()},
+                                    {supervision::kSocket, socket.theirs.get()},
+                                    {supervision::kControl, control.theirs.get()}}));
   ChildProcess process(pid, std::move(control.ours), std::move(socket.ours), std::move(log), log_start);
   control.theirs = Descriptor();  // so that the end of the supervisor is seen
   socket.theirs = Descriptor();

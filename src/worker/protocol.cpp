@@ -154,7 +154,7 @@ class Invalid : public std::runtime_error {
 };
 
 std::string cut(const std::string& text, std::size_t bytes) {
-  return text.size() <= bytes ? text : sanitise(text.substr(0, bytes)) + "…";
+  return sanitise(text.substr(0, bytes)) + (text.size() > bytes ? "…" : "");
 }
 
 [[noreturn]] void expected(const char* what, const Json& json) {
@@ -339,7 +339,7 @@ Result<Json> receive(int socket, const Patience& patience, std::uint32_t most_by
   std::string body(size, '\0');
   ASSAY_CHECK_OK(receive_bytes(socket, body.data(), body.size(), asking));
   Result<Json> json = parse_json(body, "a message");
-  if (!json) return fail(ErrorCode::kInternal, sanitise(json.error().message));
+  if (!json) return fail(ErrorCode::kInternal, cut(json.error().message, 300));
   return json;
 }
 

@@ -106,9 +106,11 @@ Status checked(const T& reply) {
 const ValueSignature kValue{"x", DType::kFloat32, true, {-1, 3}, {"batch", ""}, 0};
 
 TEST(ProtocolFields, RepliesWithWrongFieldsAreRefused) {
-  survives<Description>({"1.0", {{"cpu", "cpu", "a processor", 1, 0, false, false}}, {{"o", "int", "0", "help"}}, {{"k", "v"}}},
-                        4, checked<Description>);
-  survives<LoadReply>({1.5, 0.5, "1.0", {kValue}, {kValue}, {{"precision", "float32"}}, 1, 2, 3}, 9, checked<LoadReply>);
+  survives<Description>(
+      {"1.0", {{"cpu", "cpu", "a processor", 1, 0, false, false}}, {{"o", "int", "0", "help"}}, {{"k", "v"}}}, 4,
+      checked<Description>);
+  survives<LoadReply>({1.5, 0.5, "1.0", {kValue}, {kValue}, {{"precision", "float32"}}, 1, 2, 3}, 9,
+                      checked<LoadReply>);
   survives<BindReply>({1.0, {{"precision", "float32"}}}, 2, checked<BindReply>);
   survives<InferReply>({1.0}, 1, checked<InferReply>);
   MeasureReply measured;

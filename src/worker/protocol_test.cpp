@@ -107,6 +107,10 @@ TEST(Protocol, DeepNestingIsRefusedBeforeItIsParsed) {
   EXPECT_THAT(error_of(framed(nested(200))).message, HasSubstr("a valid message"));
 }
 
+TEST(Protocol, AMessageThatIsOneLongTokenIsNotQuotedAsAWhole) {
+  EXPECT_LT(error_of(framed("\"" + std::string(3'000'000, 'x'))).message.size(), 400u);
+}
+
 TEST(Protocol, AsksWhileNothingArrives) {
   const Ends ends;
   int asked = 0;

@@ -137,7 +137,7 @@ class Family {
   bool ended_ = false;
 };
 
-/// Returns when the worker or the controller has ended, or when the controller wants the end.
+/// Returns when the worker or the controller has ended, or when the controller closes its end.
 void watch(Family& family, int signals, int controller) {
   pollfd watched[] = {{signals, POLLIN, 0}, {kControl, POLLIN, 0}, {controller, POLLIN, 0}};
   while (true) {

@@ -547,6 +547,95 @@ class Families(tool.ToolTest):
         self.assert_none_is_left()
 
 
+class FullDisk(tool.ToolTest):
+    """A small file system that is filled while a cell is measured, at each place to which a run writes."""
+
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m", "assay-test", self.disk], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"this user may not mount a file system: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+
+    def fill(self):
+        """Until not one byte more can be written."""
+        with (self.disk / "filler").open("ab", buffering=0) as filler:
+            for size in (1 << 20, 1 << 12, 1):
+                try:
+                    while True:
+                        filler.write(b"x" * size)
+                except OSError:
+                    pass
+
+    def run_that_meets_a_full_disk(self, *arguments, expect=1):
+        """Two cells: the first is measured before, the disk is full when the second one is; its rows, and what it printed."""
+        process = self.start("bench", "--engine", "null", "--engine-option", "cost_ns=100000000", "--iterations", "20", "--warmup", "0", "--batch-sizes", "1",
+                             "2", "--save", "--output-format", "json", *arguments)
+        self.addCleanup(process.kill)
+        self.wait_until("a cell is done", lambda: len(list(self.folder.glob("**/*.spool/*/*/DONE"))) == 2)  # with that of the run before
+        self.fill()
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, expect, out + err)
+        self.assertNotIn("terminate called", err)
+        self.assertIn("results", json.loads(out), err)
+        return json.loads(out)["results"], err
+
+    def before(self, *arguments):
+        self.null("--save", *arguments, batch="4")
+
+    def test_spool(self):
+        spool = ("--spool", "disk/x.spool")
+        self.before(*spool)
+        rows, err = self.run_that_meets_a_full_disk(*spool)
+        self.assertEqual([(row["status"], row["reason_code"]) for row in rows], [("completed", None), ("failed", "internal")])
+        self.assertIn("No space left on device", rows[1]["message"])
+        self.assertRegex(err, r"the result of .* batch_2.* is not saved: cannot write '.*disk/x.spool/.*': No space left on device")
+        self.assertNotIn("saved in the database", err)
+        self.assertIn("the other results are in the database", err)
+        self.assertEqual(self.run_json("db", "info")["results"], 2, "what was measured before is there")
+
+    def test_output_folder(self):
+        self.before()
+        rows, err = self.run_that_meets_a_full_disk("--output-dir", "disk/out")
+        self.assertEqual([row["status"] for row in rows], ["completed", "completed"])
+        self.assertRegex(err, r"cannot write 'disk/out/.*': No space left on device")
+        self.assertEqual(self.run_json("db", "info")["results"], 3)
+
+    def test_database(self):
+        place = ("--db-path", "disk/x.duckdb", "--spool", "x.spool")
+        self.before(*place)
+        rows, err = self.run_that_meets_a_full_disk(*place)
+        self.assertEqual([row["status"] for row in rows], ["completed", "completed"])
+        self.assertIn("the database was not updated", err)
+        self.assertIn("the results are safe in 'x.spool'", err)
+        self.assertNotIn("saved in the database", err)
+        (self.disk / "filler").unlink()
+        self.assertEqual(self.run_json("db", "ingest", *place)["bundles"], 2)
+
+    def test_everything(self):
+        place = ("--db-path", "disk/x.duckdb", "--output-dir", "disk/out")
+        self.before(*place)
+        rows, err = self.run_that_meets_a_full_disk(*place)
+        self.assertEqual([row["status"] for row in rows], ["completed", "failed"])
+        self.assertRegex(err, r"the result of .* batch_2.* is not saved: .*No space left on device")
+        self.assertNotIn("saved in the database", err)
+        (self.disk / "filler").unlink()
+        self.run_tool("db", "ingest", "--db-path", "disk/x.duckdb", expect=0)
+        self.assertEqual(self.run_json("db", "info", "--db-path", "disk/x.duckdb")["results"], 2)
+
+    def test_a_disk_that_is_full_from_the_beginning(self):
+        self.before("--spool", "disk/x.spool")
+        self.fill()
+        result = self.run_tool("bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", "1", "2", "--save", "--spool",
+                               "disk/x.spool", "--output-format", "json", expect=1)
+        rows = json.loads(result.stdout)["results"]
+        self.assertEqual([(row["status"], row["reason_code"]) for row in rows], [("failed", "internal")] * 2)
+        self.assertEqual(len(re.findall(" is not saved: .*No space left on device", result.stderr)), 2, result.stderr)
+        self.assertNotIn("in the database", result.stderr)
+
+
 class MemoryLimits(tool.ToolTest):
     @unittest.skipIf(os.environ.get("ASSAY_SANITIZED") == "1", "no memory limit beside a sanitiser's shadow")
     def test_out_of_memory(self):

