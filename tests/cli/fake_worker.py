@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An assay-worker between assay and a real one: it passes all messages, but breaks one.
 
-ASSAY_REAL_WORKER is the real one. ASSAY_FAKE is JSON: {"op": OP, "batch": N} says which reply (of the last shape that was bound), and one of
+ASSAY_REAL_WORKER is the real one. ASSAY_FAKE is a file with JSON: {"op": OP, "batch": N} says which reply (of the last shape that was bound), and one of
 "set": [PATH, VALUE], "remove": PATH (of a field: ["ok", "run_ms"]), "bytes": HEX (sent as they are), "silence": true, "close": true.
 """
 import json
@@ -53,7 +53,8 @@ def break_reply(connection, reply, fault):
 
 
 def main():
-    fault = json.loads(os.environ["ASSAY_FAKE"])
+    with open(os.environ["ASSAY_FAKE"], encoding="utf-8") as file:
+        fault = json.load(file)
     assay = socket.socket(fileno=os.dup(3))
     ours, theirs = socket.socketpair()
     os.dup2(theirs.fileno(), 3, inheritable=True)

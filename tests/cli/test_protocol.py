@@ -34,7 +34,8 @@ class Protocol(tool.ToolTest):
         self.program = own / "assay"
 
     def rows(self, fault, *arguments, expect=1):
-        self.environment["ASSAY_FAKE"] = json.dumps(fault)
+        (self.folder / "fault.json").write_text(json.dumps(fault))
+        self.environment["ASSAY_FAKE"] = str(self.folder / "fault.json")
         return self.run_json("bench", "--engine", "null", "--iterations", "5", "--warmup", "1", "--batch-sizes", "1", "2", "3", "--benchmark-only",
                              "--quiet", *arguments, expect=expect, program=self.program)["results"]
 
