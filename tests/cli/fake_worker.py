@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An assay-worker between assay and a real one: it passes all messages, but breaks one.
 
-ASSAY_REAL_WORKER is the real one. ASSAY_FAKE is a file with JSON: {"op": OP, "batch": N} says which reply (of the last shape that was bound), and one of
+ASSAY_REAL_WORKER is the real one. ASSAY_FAKE is a file with JSON: {"op": OP, "batch": N} says which reply (of the last shape that was bound; the OP "hello" is the first
+message, "from_start": N of the Nth worker and all later ones), and one of
 "set": [PATH, VALUE], "remove": PATH (of a field: ["ok", "run_ms"]), "bytes": HEX (sent as they are), "silence": true, "close": true.
 """
 import json
@@ -62,7 +63,14 @@ def main():
     theirs.close()
     os.close(3)
     os.dup2(assay.fileno(), 3)
-    assay.sendall(framed(receive(ours)))
+    hello = receive(ours)
+    with open(os.environ["ASSAY_FAKE"] + ".starts", "a+b") as starts:
+        starts.write(b".")
+        number = starts.tell()
+    if fault["op"] == "hello" and number >= fault.get("from_start", 1):
+        break_reply(assay, hello, fault)
+    else:
+        assay.sendall(framed(hello))
     batch = None
     while True:
         request = receive(assay)

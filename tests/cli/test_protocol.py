@@ -54,6 +54,17 @@ class Protocol(tool.ToolTest):
         with self.subTest("garbage"):
             self.assert_second_fails({"op": "infer", "bytes": b"HTTP/1.1 200 OK".hex()})
 
+    def test_the_first_message(self):
+        for name, body in {"nested": NESTED, "nested, as long as is valid": b'{"protocol": ' + b"[" * 20_000 + b"]" * 20_000 + b"}", "text": b"hello", "a list": b"[]",
+                           "version": b'{"protocol": {"a": 1}}', "error": b'{"protocol": 1, "error": [1]}'}.items():
+            with self.subTest(name):
+                row, = self.rows({"op": "hello", "bytes": framed(body)}, expect=4)
+                self.assertEqual((row["status"], row["reason_code"]), ("unavailable", "no_runtime"), "the engine cannot be used at all")
+                self.assertRegex(row["message"], "sent an invalid message and was ended|has protocol version")
+                (self.folder / "fault.json.starts").unlink()
+        rows = self.rows({"op": "hello", "from_start": 2, "bytes": framed(NESTED)})  # the first one listed the devices
+        self.assertEqual({(row["status"], row["reason_code"]) for row in rows}, {("failed", "worker_died")})
+
     def test_a_message_that_stays_away(self):
         self.assert_second_fails({"op": "measure", "silence": True}, "--timeout", "20", code="timeout", message="did not answer")
         self.assert_second_fails({"op": "measure", "close": True}, message="closed its connection")

@@ -17,6 +17,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "measure/memory.hpp"
 #include "support/null_worker.hpp"
 
 namespace assay::test {
@@ -206,6 +207,14 @@ TEST(Families, AWorkerDoesNotGetSecrets) {
   EXPECT_THAT(environment, HasSubstr("ASSAY_TEST_PLAIN=plain"));
   ::unsetenv("HF_TOKEN");
   ::unsetenv("ASSAY_TEST_PLAIN");
+}
+
+// The pool of warm workers adds up this memory.
+TEST(Families, TheProcessIdIsThatOfTheWorkerAndNotOfItsSupervisor) {
+  NullWorker worker;
+  worker.prepare({{"model_memory", "100"}});
+  EXPECT_EQ(content(fmt::format("/proc/{}/comm", worker->pid())), "assay-worker\n");
+  EXPECT_GT(resident_memory(fmt::format("/proc/{}", worker->pid())).value().now, 100'000'000u);
 }
 
 TEST(Families, AWorkerIsInASessionOfItsOwn) {
