@@ -98,6 +98,7 @@ class Faults(tool.ToolTest):
                                preexec_fn=small_files)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("write", result.stderr)
+        self.assertNotIn("saved in the database", result.stderr)
         self.assertEqual(self.spool_bundles(), before)
         self.assertIn("results: 1", self.run_tool("db", "info", expect=0).stdout)
 

@@ -104,6 +104,32 @@ TEST(Families, AKilledWorkerEndsThemToo) {
   EXPECT_FALSE(worker->alive());
 }
 
+// Then the supervisor finds them below itself, in /proc.
+TEST(Families, TheyEndWithoutTheRightToCreateACgroupToo) {
+  constexpr uid_t kNobody = 65534;
+  constexpr int kCannotBe = 77;
+  const Marked family;
+  const pid_t nobody = ::fork();
+  if (nobody == 0) {
+    if (::geteuid() == 0 &&
+        (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0))
+      ::_exit(kCannotBe);
+    if (::access(ASSAY_BINARY_DIR "/bin/assay-worker", X_OK) != 0 ||
+        ::access(fs::temp_directory_path().c_str(), W_OK) != 0)
+      ::_exit(kCannotBe);
+    NullWorker worker(family.options());
+    worker.prepare({{"daemons", "2"}, {"crash_at_run", "1"}});
+    const bool four = marked(family.mark).size() == kFamily;
+    const bool crashed = worker.infer().error().code == ErrorCode::kWorkerDied;
+    ::_exit(four && crashed && marked(family.mark).empty() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(nobody, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotBe) GTEST_SKIP() << "no other user can run the worker";
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(marked(family.mark), IsEmpty());
+}
+
 /// A process that starts a worker with daemons and then calls `then`.
 struct Controller {
   pid_t pid = -1;
