@@ -147,10 +147,10 @@ struct SaveRequest {
 /// becomes an Error.
 ///
 /// Errors of every call, besides the engine's own: worker_died (with the signal or exit status, or what was invalid in
-/// its message, and the last lines of its log), timeout (the worker was killed), out_of_memory (killed by the kernel or by its own limit), cancelled.
-/// After any of these alive() is false and the object can only be destroyed. After an engine's own error it is usable.
-/// alive() also checks the process, so that one that was killed between two calls is not used again.
-/// Thread: one at a time. Destruction ends the process.
+/// its message, and the last lines of its log), timeout (the worker was killed), out_of_memory (killed by the kernel or
+/// by its own limit), cancelled. After any of these alive() is false and the object can only be destroyed. After an
+/// engine's own error it is usable. alive() also checks the process, so that one that was killed between two calls is
+/// not used again. Thread: one at a time. Destruction ends the process.
 class Worker {
  public:
   /// For an interrupted measurement to write its samples.
