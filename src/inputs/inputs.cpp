@@ -215,25 +215,28 @@ std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vec
   return std::nullopt;
 }
 
-// Arrays have the shapes that were given by name.
-Status check_given_shapes(const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
-  for (const GivenShape& given : axes.given.shapes) {
-    const auto array = std::ranges::find(recipes, given.input, &InputRecipe::name);
-    if (array == recipes.end()) continue;
-    const bool same = std::ranges::equal(
-        given.extents, array->shape, [](std::int64_t wanted, std::int64_t has) { return wanted < 0 || wanted == has; });
-    if (!same)
-      return fail(ErrorCode::kMismatch,
-                  fmt::format("{} contradicts --data: the array for the input {} is {}", option_text(given),
-                              shown(given.input), to_string(array->shape)),
-                  "leave out --shape: the array says the shape");
+// Arrays have the extents that were given by name.
+Status check_given_extents(const ModelInfo& model, const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
+  ASSAY_TRY(const FixedExtents fixed, fix_extents(model, axes.given));
+  for (const ModelValue& input : model.inputs) {
+    const auto array = std::ranges::find(recipes, input.name, &InputRecipe::name);
+    if (array == recipes.end() || array->shape.size() != input.shape.size()) continue;
+    for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+      const FixedExtents::Extent* given = fixed.find(input, axis);
+      if (given == nullptr || given->value < 0 || given->value == array->shape[axis]) continue;
+      return fail(
+          ErrorCode::kMismatch,
+          fmt::format("--shape or --dim contradicts --data: extent {} of the input {} is {}, and its array is {}",
+                      axis + 1, shown(input.name), given->value, to_string(array->shape)),
+          "leave it out: the array says the shape");
+    }
   }
   return {};
 }
 
 // Arrays have the shape that was requested.
 Status check_data_shape(const ModelInfo& model, const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
-  ASSAY_CHECK_OK(check_given_shapes(recipes, axes));
+  ASSAY_CHECK_OK(check_given_extents(model, recipes, axes));
   if (axes.input_shape.empty()) return {};
   const ModelValue& input = *shaped_input(model);
   const Shape& shape = recipes[static_cast<std::size_t>(&input - model.inputs.data())].shape;
@@ -276,6 +279,7 @@ Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const In
   if (!images.empty()) ASSAY_CHECK_OK(check_takes_images(model, axes.data));
   if (!axes.data.empty() && images.empty()) {
     ASSAY_TRY(const std::vector<InputRecipe> recipes, read_input_data(model, axes));
+    ASSAY_CHECK_OK(check_given_extents(with_given_ranks(model, axes.given), recipes, axes));
     if (const auto batch = batch_of_data(model, recipes)) {
       if (*batch == 0)
         return fail(ErrorCode::kInvalidArgument,

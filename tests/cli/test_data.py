@@ -51,6 +51,13 @@ class ImageFolder(tool.ToolTest):
                       "preprocessor_config.json", notes)
         self.assertEqual(self.bench("--batch-sizes", "4", "--input-shape", "3,32,32")[0][4]["input_hash"], rows[4]["input_hash"])
 
+    def test_arrays_and_given_shapes_agree_or_are_refused(self):
+        numpy.save(self.folder / "pixel_values.npy", numpy.ones((2, 3, 8, 6), "float32"))
+        bench = lambda *arguments, expect: self.run_tool("bench", "--model", "mean.onnx", "--engine", "onnxruntime", "--data", "pixel_values.npy", *FAST, *arguments, expect=expect)
+        bench("--shape", "pixel_values:Bx3x8x6", expect=0)
+        for arguments in (["--shape", "pixel_values:Bx3x8x7"], ["--dim", "width=7"]):
+            self.assertIn("contradicts --data: extent 4 of the input 'pixel_values' is 7, and its array is [2, 3, 8, 6]", bench(*arguments, expect=2).stderr)
+
     def test_too_few_and_damaged_images_cost_only_the_cells_that_need_them(self):
         damaged = self.folder / "images" / "b" / "2.png"  # the fourth: a/1, a/3, b/0, b/2, b/4
         damaged.write_bytes(damaged.read_bytes()[:500])
