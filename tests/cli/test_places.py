@@ -62,7 +62,7 @@ class Unwritable(tool.ToolTest):
         for command in SAVING:
             self.refused(command, "--db-path", "folder", says="'folder' is not a file that can be replaced, but a folder", hint="--db-path")
             self.refused(command, "--db-path", "notes", says="'notes' is not a DuckDB database", hint="--db-path")
-            self.refused(command, "--db-path", "notes/below", says="cannot create the folder 'notes", hint="--db-path")
+            self.refused(command, "--db-path", "notes/below", says="'notes': it is not a folder", hint="--db-path")
         self.assertTrue((self.folder / "notes").read_text().startswith("these are my notes"))
 
     def test_the_folder_of_the_bundles(self):
