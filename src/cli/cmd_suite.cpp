@@ -20,6 +20,7 @@
 #include "cli/measure_command.hpp"
 #include "cli/not_yet.hpp"
 #include "measure/doctor.hpp"
+#include "run/places.hpp"
 #include "run/session_history.hpp"
 #include "run/session_plan.hpp"
 #include "suite/check.hpp"
@@ -154,6 +155,7 @@ Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
     for (const std::string& note : notes) log_info("{}", note);
     return show_plan(std::move(request), options.measuring, context);
   }
+  ASSAY_CHECK_OK(check_results_folder(output_dir));
   if (request.resume) {
     ASSAY_TRY(request.output_dir, folder_to_resume(options, request, output_dir));
   } else {

@@ -531,7 +531,7 @@ TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
   row.add_flag(flag::kLimitedByMaxTime);
   row.message = "verified elsewhere; 2 of 3 launches: not this sentence";
   for (const std::string& text :
-       {summary_table(input, false, 200), bench_console(input, {}, 200), markdown_report(input)})
+       {summary_table(input, false, 1000), bench_console(input, {}, 1000), markdown_report(input)})
     EXPECT_THAT(text, AllOf(HasSubstr("2 of 3"), HasSubstr("Fewer launches than planned: " + why + ".")));
   EXPECT_EQ(results_json(input)["results"][1]["planned_launches"], 3);
   EXPECT_THAT(csv_table(input.rows), HasSubstr(std::string(flag::kLimitedByMaxTime)));

@@ -58,10 +58,11 @@ class Unwritable(tool.ToolTest):
     def test_what_is_no_database(self):
         (self.folder / "folder").mkdir()
         (self.folder / "notes").write_text("these are my notes, not a database, and they are long enough to be one")
+        (self.folder / "notes").chmod(0o666)
         for command in SAVING:
             self.refused(command, "--db-path", "folder", says="'folder' is not a file that can be replaced, but a folder", hint="--db-path")
             self.refused(command, "--db-path", "notes", says="'notes' is not a DuckDB database", hint="--db-path")
-            self.refused(command, "--db-path", "notes/below", says="cannot create the folder 'notes", hint="--db-path")
+            self.refused(command, "--db-path", "notes/below", says="'notes': it is not a folder", hint="--db-path")
         self.assertTrue((self.folder / "notes").read_text().startswith("these are my notes"))
 
     def test_the_folder_of_the_bundles(self):
@@ -138,7 +139,7 @@ class Beside(tool.ToolTest):
         self.assertEqual([row["message"] for row in document["results"]], ["another measurement ran on this machine meanwhile"])
         self.assertTrue(any("during 1 of 1 launch:" in note for note in document["notes"]), document["notes"])
         (bundle,) = self.spool_bundles("second.duckdb.spool")
-        (named,) = json.loads((bundle / "environment.json").read_text())["other_measurements"]
+        (named,) = json.loads((bundle / "environment.json").read_text())["attempt"]["other_measurements"]
         self.assertIn(f"process {first.pid} (", named)
         for command in (["verify", "prajjwal1/bert-tiny", "--engine", "null"], ["zoo", "check", "nowhere"], ["conform", "nowhere"]):
             self.assertIn(f"process {first.pid} (", self.run_tool(*command).stderr, command)

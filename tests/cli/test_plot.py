@@ -63,7 +63,9 @@ class Plot(tool.ToolTest):
         self.null("--save")
         self.plot("--chart", "hardware_comparison", "--format", "svg,html,json", "--output", "all")
         self.assertEqual(self.files("all"), [f"hardware_comparison.{ending}" for ending in ("html", "json", "svg")])
-        table = json.loads((self.folder / "all" / "hardware_comparison.json").read_text())
+        document = json.loads((self.folder / "all" / "hardware_comparison.json").read_text())
+        self.assertEqual((document["schema_version"], document["chart"]), ("1.0", "hardware_comparison"))
+        table = document["rows"]
         self.assertEqual([row["target"] for row in table], ["cpu@null"])
         self.assertGreater(table[0]["latency_p50_ms"], 0)
         html = (self.folder / "all" / "hardware_comparison.html").read_text()
@@ -101,16 +103,16 @@ class Plot(tool.ToolTest):
         self.plot("--json-path", EXAMPLES / "guide.json", "--format", "json", "--output", "guide")
         for name in ("hardware_comparison", "model_performance"):
             self.assertIn(f"{name}.json", self.files("guide"))
-            table = json.loads((self.folder / "guide" / f"{name}.json").read_text())
+            table = json.loads((self.folder / "guide" / f"{name}.json").read_text())["rows"]
             self.assertEqual({row["status"] for row in table}, {"unverified, not ranked, mean"}, name)  # the guide's files have no median
         self.plot("--json-path", EXAMPLES / "guide.json", "--chart", "hardware_comparison", "--output", "guide.svg")
         picture = (self.folder / "guide.svg").read_text()
         self.assertIn(NOT_RANKED, picture)
         self.assertIn("1 result has no median: the mean is shown.", picture)
-        whole = {row["model"] for row in json.loads((self.folder / "guide" / "hardware_comparison.json").read_text())}
+        whole = {row["model"] for row in json.loads((self.folder / "guide" / "hardware_comparison.json").read_text())["rows"]}
         chosen = sorted(whole)[0]
         self.plot("--json-path", EXAMPLES / "guide.json", "--model", chosen, "--chart", "hardware_comparison", "--output", "one.json")
-        self.assertEqual({row["model"] for row in json.loads((self.folder / "one.json").read_text())}, {chosen})
+        self.assertEqual({row["model"] for row in json.loads((self.folder / "one.json").read_text())["rows"]}, {chosen})
         said = self.plot("--json-path", EXAMPLES / "guide.json", "--model", chosen + "x", expect=2).stderr
         self.assertIn(f"did you mean {chosen}?", said)
         said = self.plot("--json-path", EXAMPLES / "guide.json", "--until", "2001-01-01", expect=4).stderr
