@@ -45,8 +45,11 @@ class Call {
   [[nodiscard]] std::size_t operand_count() const { return operands_.size(); }
   /// Whether the operand was given.
   [[nodiscard]] bool has(std::size_t i) const { return i < operands_.size() && operands_[i] != nullptr; }
-  /// The operand, which was given.
-  [[nodiscard]] const Value& operand(std::size_t i) const { return *operands_[i]; }
+  /// The operand; one without elements and with no type if it was not given.
+  [[nodiscard]] const Value& operand(std::size_t i) const {
+    static const Value kNone(DType::kUndefined, {0}, Integers());
+    return has(i) ? *operands_[i] : kNone;
+  }
   [[nodiscard]] const Shape& shape(std::size_t i) const { return operand(i).shape(); }
   [[nodiscard]] DType dtype(std::size_t i) const { return operand(i).dtype(); }
 

@@ -67,7 +67,10 @@ Outputs loop(const Call& call) {
     goes_on = condition != 0;
   }
   Values state;
-  for (std::size_t i = 2; i < call.operand_count(); ++i) state.push_back(call.operand(i));
+  for (std::size_t i = 2; i < call.operand_count(); ++i) {
+    if (!call.has(i)) return call.invalid("a value that it carries is missing");
+    state.push_back(call.operand(i));
+  }
   const std::size_t carried = state.size();
   if (body->outputs.size() < carried + 1) return call.invalid("its body has too few outputs");
   std::vector<Values> scanned(body->outputs.size() - 1 - carried);
@@ -107,6 +110,8 @@ std::int64_t element_or(const Call& call, std::string_view list, std::size_t i, 
 Outputs scan(const Call& call) {
   if (call.opset() < 9) return call.unsupported("the version 8 of this operator");
   ASSAY_TRY(const graph::Graph* const body, graph_of(call, "body"));
+  for (std::size_t i = 0; i < call.operand_count(); ++i)
+    if (!call.has(i)) return call.invalid("input " + std::to_string(i) + " is missing");
   const std::int64_t scans = call.integer("num_scan_inputs", 0);
   if (scans < 1 || scans > static_cast<std::int64_t>(call.operand_count())) return call.invalid("num_scan_inputs does not fit its inputs");
   const std::size_t carried = call.operand_count() - static_cast<std::size_t>(scans);
@@ -145,6 +150,6 @@ Outputs scan(const Call& call) {
 
 }  // namespace
 
-Operators control_operators() { return {{"If", &if_else}, {"Loop", &loop, 0}, {"Scan", &scan}}; }
+Operators control_operators() { return {{"If", &if_else}, {"Loop", &loop, 0}, {"Scan", &scan, 0}}; }
 
 }  // namespace assay::evaluate

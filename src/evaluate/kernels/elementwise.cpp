@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "lower/static_program.hpp"
+
 namespace assay::evaluate {
 namespace {
 
@@ -159,14 +161,30 @@ struct Or {
 struct Xor {
   std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a ^ b; }
 };
-struct ShiftLeft {
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return b > 63 ? 0 : as_signed(bits_of(a) << bits_of(b)); }
-};
-struct ShiftRight {  // of unsigned types only
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return b > 63 ? 0 : as_signed(bits_of(a) >> bits_of(b)); }
-};
+// Bits that leave the type are lost. A shift beyond its width, or a negative one, moves all of them out.
 Outputs bit_shift(const Call& call) {
-  return call.text("direction", "") == "LEFT" ? of_integers<ShiftLeft>(call) : of_integers<ShiftRight>(call);
+  const Value &a = call.operand(0), &b = call.operand(1);
+  if (a.is_real() || b.is_real()) return call.invalid("its operands are not integers");
+  ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  const DType dtype = a.dtype();
+  const bool left = call.text("direction", "") == "LEFT", fills = !lowering::is_unsigned(dtype);
+  const auto shifted = [&](std::int64_t x, std::int64_t by) {
+    if (by < 0 || by >= bit_width(dtype)) return !left && fills && x < 0 ? std::int64_t{-1} : std::int64_t{0};
+    if (left) return wrapped_to(dtype, as_signed(bits_of(x) << bits_of(by)));
+    return fills ? x >> by : as_signed(bits_of(x) >> bits_of(by));
+  };
+  return Values{Value(dtype, to, combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, shifted))};
+}
+
+// The same bits as elements of another type that is as wide.
+Outputs bit_cast_to(const Call& call) {
+  const auto to = static_cast<DType>(call.integer("to", 0));
+  const bool known = is_real_type(to) || to == DType::kBool || is_integer(to);
+  if (!known) return call.unsupported("the type " + std::string(to_string(to)));
+  if (bit_width(to) != bit_width(call.dtype(0))) return call.invalid("a type of another width");
+  ASSAY_TRY(const Tensor bits, call.operand(0).to_tensor());
+  ASSAY_TRY(Value result, Value::from({to, call.shape(0), bits.bytes()}));
+  return Values{std::move(result)};
 }
 
 Outputs power(const Call& call) {
@@ -374,6 +392,7 @@ Operators elementwise_operators() {
           {"Asinh", &map<std::asinh>},
           {"Atan", &map<std::atan>},
           {"Atanh", &map<std::atanh>},
+          {"BitCast", &bit_cast_to},
           {"BitShift", &bit_shift, 2},
           {"BitwiseAnd", &of_integers<And>, 2},
           {"BitwiseNot", &invert},

@@ -13,7 +13,8 @@ namespace {
 Outputs identity(const Call& call) { return Values{call.operand(0)}; }
 
 Outputs dropout(const Call& call) {
-  if (call.has(2) && call.operand(2).count() == 1 && call.operand(2).number(0) != 0) return call.unsupported("its training mode");
+  const auto number = [&](std::size_t i, double otherwise) { return call.has(i) && call.operand(i).count() == 1 ? call.operand(i).number(0) : otherwise; };
+  if (number(2, 0) != 0 && number(1, 0.5) != 0) return call.unsupported("its training mode");
   Values results{call.operand(0)};
   results.push_back(Value(DType::kBool, call.shape(0), Integers(call.operand(0).count(), 1)));
   return results;
@@ -311,7 +312,9 @@ Outputs space_to_depth(const Call& call) {
   const std::int64_t b = call.integer("blocksize", 0);
   if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0) return call.invalid("its blocksize does not fit the input");
   const std::int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b, row = x.extent(3), plane = x.extent(2) * row;
-  return Values{gathered(x, {{n, b, b, c, h, w}, {c * plane, row, 1, plane, b * row, b}}).with_shape({n, c * b * b, h, w})};
+  const bool by_channel = call.text("mode", "DCR") == "CRD";
+  const Strided walk = by_channel ? Strided{{n, c, b, b, h, w}, {c * plane, plane, row, 1, b * row, b}} : Strided{{n, b, b, c, h, w}, {c * plane, row, 1, plane, b * row, b}};
+  return Values{gathered(x, walk).with_shape({n, c * b * b, h, w})};
 }
 
 Outputs reverse_sequence(const Call& call) {

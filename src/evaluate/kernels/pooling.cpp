@@ -171,9 +171,17 @@ Outputs max_unpool(const Call& call) {
   }
   ASSAY_TRY(const std::int64_t count, element_count(shape));
   Reals y(static_cast<std::size_t>(count), 0.0);
+  const std::vector<std::int64_t> strides = strides_of(pooled), to = strides_of(shape);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (places[i] < 0 || places[i] >= count) return call.invalid("a place beyond its output");
-    y[static_cast<std::size_t>(places[i])] = x[i];
+    if (places[i] < 0 || places[i] >= count_of(pooled)) return call.invalid("a place beyond the tensor that was pooled");
+    std::int64_t place = 0;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const std::int64_t at = places[i] / strides[axis] % pooled[axis];
+      inside = inside && at < shape[axis];
+      place += at * to[axis];
+    }
+    if (inside) y[static_cast<std::size_t>(place)] = x[i];
   }
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
 }

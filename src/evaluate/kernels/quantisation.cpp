@@ -118,9 +118,10 @@ DynamicLevels dynamic_levels(std::span<const double> x) {
     most = std::max(most, one);
   }
   DynamicLevels found;
-  found.scale = most == least ? 1.0 / 255 : (most - least) / 255;
-  found.zero_point = to_level(-least / found.scale, 0, DType::kUInt8);
-  for (const double one : x) found.levels.push_back(to_level(one / found.scale, found.zero_point, DType::kUInt8));
+  const double range = most == least ? 1 : most - least;
+  found.scale = range / 255;
+  found.zero_point = to_level(-least * 255 / range, 0, DType::kUInt8);
+  for (const double one : x) found.levels.push_back(to_level(one * 255 / range, found.zero_point, DType::kUInt8));
   return found;
 }
 
