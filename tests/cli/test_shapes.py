@@ -83,7 +83,7 @@ class Options(ShapesTest):
     def test_an_extent_that_nothing_says_is_asked_for_with_an_option_to_copy(self):
         row = self.rows("voice.onnx", "--batch-sizes", "1", expect=1)[0]
         self.assertIn("the size of axis 1 (unk__2) is unknown", row["message"])
-        self.assertIn("give it with --shape chunk:BxN", row["hint"])
+        self.assertIn("give it with --shape chunk:BxN", row["message"])
         (row,) = self.rows("voice.onnx", "--batch-sizes", "1", "--shape", "chunk:Bx512")
         self.assertEqual(row["input_shape"], "(1, 512)")
 
@@ -147,7 +147,7 @@ class Runs(ShapesTest):
         for row in self.verify("ocr.onnx", "--shape", "x:Bx3x47x320", expect=2):
             self.assertEqual(row["status"], "failed", row["message"])
             self.assertIn("sum", row["message"])
-            self.assertIn("the file leaves extents open, and the inputs were (2, 3, 47, 320); other sizes: --shape x:Bx3xHxW", row["hint"])
+            self.assertIn("the file leaves extents open, and the inputs were (2, 3, 47, 320); other sizes: --shape x:Bx3xHxW", row["message"])
 
     def test_a_model_runs_whatever_its_name(self):
         for name in ("model.bin", "model", "model.pt", "model.xml"):
