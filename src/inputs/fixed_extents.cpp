@@ -20,7 +20,8 @@ namespace {
 constexpr std::int64_t kSomeLength = 127;  // sums and multiples of it are other numbers
 
 std::string symbol_of(const ModelValue& input, std::size_t axis) {
-  return axis < input.symbols.size() ? lower(trim(input.symbols[axis])) : std::string();
+  const std::string symbol = axis < input.symbols.size() ? lower(trim(input.symbols[axis])) : std::string();
+  return symbol == "?" ? std::string() : symbol;  // some exporters write it for every open extent
 }
 
 // The symbols in a sum: "past_length + 2 * length" has two.

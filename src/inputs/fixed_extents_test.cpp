@@ -121,6 +121,12 @@ TEST(FixedExtents, FollowTheBatchOrFixIt) {
   EXPECT_EQ(made(two, given({"a:Bx3,b:2x4"})), "[4, 3][2, 4]") << "B is the batch, 2 is not";
 }
 
+TEST(FixedExtents, AQuestionMarkIsNotASymbol) {
+  const ModelInfo model = model_with({open_input("x", kF32, {-1, 3, -1, -1}, {"?", "", "?", "?"})});
+  EXPECT_EQ(made(model, given({"x:Bx3x48x320"})), "[4, 3, 48, 320]");
+  EXPECT_EQ(shape_options(model, {}, OpenExtents::kByRule), "--shape x:Bx3xHxW");
+}
+
 TEST(FixedExtents, HoldForTheSymbolWhereverItIs) {
   EXPECT_EQ(made(named_sides(), given({}, {"width=320", "height=48"})), "[4, 3, 48, 320][4, 48, 320]");
   EXPECT_EQ(made(named_sides(), given({"mask:Bx48x320"})), "[4, 3, 48, 320][4, 48, 320]");

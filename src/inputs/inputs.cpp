@@ -138,10 +138,10 @@ tl::unexpected<Error> unknown_extent(const ModelInfo& model, const ModelValue& i
                                      const FixedExtents& fixed) {
   const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
   return fail(ErrorCode::kUnsupported,
-              fmt::format("input {} {}: the size of axis {}{} is unknown", shown(input.name), to_string(input.shape),
-                          axis, symbol.empty() ? "" : " (" + symbol + ")"),
-              fmt::format("give it with {}; or give real inputs with --data DIR",
-                          shape_options(model, fixed, OpenExtents::kWithoutRule)));
+              fmt::format("input {} {}: the size of axis {}{} is unknown; give it with {}", shown(input.name),
+                          to_string(input.shape), axis, symbol.empty() ? "" : " (" + symbol + ")",
+                          shape_options(model, fixed, OpenExtents::kWithoutRule)),
+              kGiveData);
 }
 
 Result<InputRecipe> make_recipe(const ModelInfo& model, const ModelValue& input, const InputAxes& axes,

@@ -122,16 +122,17 @@ TEST(Plan, GivenShapesFixTheSequenceLengthAndAreStatedByTheRow) {
 TEST(Plan, AFailureThatShapesMayCauseSaysHowToGiveOthers) {
   Task task;
   task.shape_hint = "other sizes: --shape x:Bx3xHxW";
-  const auto hint_of = [&](ErrorCode code, const char* message) {
+  const auto message_of = [&](ErrorCode code, const char* message) {
     Record row;
     set_failure(row, task, Error{code, message, {}, "look"});
-    return row.hint;
+    return row.message;
   };
-  EXPECT_EQ(hint_of(ErrorCode::kInternal, "Incompatible Dimensions: 3 and 4"), "look; other sizes: --shape x:Bx3xHxW");
-  EXPECT_EQ(hint_of(ErrorCode::kUnsupported, "no operator 'Foo'"), "look");
-  EXPECT_EQ(hint_of(ErrorCode::kTimeout, "no answer while the shape was bound"), "look");
+  EXPECT_EQ(message_of(ErrorCode::kInternal, "Incompatible Dimensions"),
+            "Incompatible Dimensions; other sizes: --shape x:Bx3xHxW");
+  EXPECT_EQ(message_of(ErrorCode::kUnsupported, "no operator 'Foo'"), "no operator 'Foo'");
+  EXPECT_EQ(message_of(ErrorCode::kTimeout, "no shape was bound"), "no shape was bound");
   task.contradiction = Error{ErrorCode::kInvalidArgument, "node 'sum'", {}, ""};
-  EXPECT_EQ(hint_of(ErrorCode::kInvalidArgument, "node 'sum': 1 and 2"), "look; other sizes: --shape x:Bx3xHxW");
+  EXPECT_EQ(message_of(ErrorCode::kInvalidArgument, "node 'sum'"), "node 'sum'; other sizes: --shape x:Bx3xHxW");
 }
 
 TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {

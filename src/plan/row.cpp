@@ -105,15 +105,15 @@ void set_failure(Record& row, const Error& error) {
   row.hint = error.hint;
 }
 
-void set_failure(Record& row, const Task& task, Error error) {
+void set_failure(Record& row, const Task& task, const Error& error) {
+  set_failure(row, error);
   // Runtimes have several codes for shapes that contradict each other in the graph, but all of them name shapes.
   const std::string words = lower(error.message);
   const bool of_shapes = task.contradiction || words.find("shape") != std::string::npos ||
                          words.find("dimension") != std::string::npos || words.find("broadcast") != std::string::npos;
   const bool may_be = error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kMismatch ||
                       error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kInternal;
-  if (!task.shape_hint.empty() && of_shapes && may_be) error.hint += (error.hint.empty() ? "" : "; ") + task.shape_hint;
-  set_failure(row, error);
+  if (!task.shape_hint.empty() && of_shapes && may_be) row.message += "; " + task.shape_hint;
 }
 
 void set_refusal(Record& row, const Refusal& refusal) {

@@ -27,8 +27,8 @@ void set_inputs(Record& row, const std::vector<InputRecipe>& inputs, const std::
 /// Sets how the row ended: unsupported, or failed with the error's code as its reason.
 void set_failure(Record& row, const Error& error);
 void set_refusal(Record& row, const Refusal& refusal);
-/// The same for a task, whose shapes may be the reason: the hint then says how to give others (Task::shape_hint).
-void set_failure(Record& row, const Task& task, Error error);
+/// The same for a task, whose shapes may be the reason: the message then says how to give others (Task::shape_hint).
+void set_failure(Record& row, const Task& task, const Error& error);
 
 /// What the worker reports about loading, and about memory while it measured.
 void set_load(Record& row, const LoadReply& loaded);
