@@ -9,10 +9,10 @@ namespace assay::evaluate {
 
 std::vector<std::int64_t> strides_of(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
+  std::uint64_t step = 1;  // of a tensor without elements it may not fit
   for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= shape[i];
+    strides[i] = static_cast<std::int64_t>(step);
+    step *= static_cast<std::uint64_t>(shape[i]);
   }
   return strides;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -111,6 +112,7 @@ void write(std::span<const std::int64_t> elements, DType dtype, std::span<std::b
 }  // namespace
 
 std::int64_t count_of(const Shape& shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;  // beside it extents may be huge
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
   return count;

@@ -123,6 +123,7 @@ Outputs variadic(const Call& call) {
 
 Outputs mean(const Call& call) {
   ASSAY_TRY(Values sum, variadic<Add>(call));
+  if (!sum[0].is_real()) return call.invalid("its operands are not floating");
   Reals all(sum[0].reals().begin(), sum[0].reals().end());
   for (double& x : all) x /= static_cast<double>(call.operand_count());
   return Values{Value(sum[0].dtype(), sum[0].shape(), std::move(all))};

@@ -10,6 +10,16 @@
 /// What kernels of elements share.
 namespace assay::evaluate {
 
+/// Sums and products; of integers their low 64 bits.
+inline double plus(double a, double b) { return a + b; }
+inline double times(double a, double b) { return a * b; }
+inline std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+inline std::int64_t times(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
 /// f(x) of each element of operand 0, which has a floating type.
 template <class F>
 Outputs map_reals(const Call& call, F f) {

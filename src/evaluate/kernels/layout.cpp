@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "evaluate/kernel.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 #include "graph/slice.hpp"
 
@@ -37,7 +37,8 @@ Outputs reshape(const Call& call) {
       shape[i] = call.shape(0)[i];
     }
     if (shape[i] == -1) open = static_cast<std::int64_t>(i);
-    else known *= shape[i];
+    else known = times(known, shape[i]);
+    if (shape[i] < -1) return call.invalid("its shape has a negative extent");
   }
   if (open >= 0) shape[static_cast<std::size_t>(open)] = known == 0 ? 0 : static_cast<std::int64_t>(call.operand(0).count()) / known;
   return shaped(call, std::move(shape));

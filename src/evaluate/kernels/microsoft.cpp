@@ -113,6 +113,7 @@ Outputs fused_conv(const Call& call) {
 
 Outputs fused_gemm(const Call& call) {
   ASSAY_TRY(const Values y, as_onnx(call, "Gemm", 13, all_operands(call)));
+  if (!y[0].is_real()) return call.invalid("its operands are not floating");
   Fused with{call.text("activation", ""), {}};
   for (const std::string_view name : {"activation_alpha", "activation_beta"})
     if (call.node().attribute(name) != nullptr) with.parameters.push_back(call.number(name, 0));

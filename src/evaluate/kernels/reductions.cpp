@@ -3,9 +3,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
-#include "evaluate/kernel.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
@@ -76,8 +77,8 @@ T folded(std::span<const T> row, T first, F f) {
 template <class F>
 Outputs summed(const Call& call, F of_each) {
   return reduced(
-      call, [&](std::span<const double> row) { return folded(row, 0.0, [&](double sum, double x) { return sum + of_each(x); }); },
-      [&](std::span<const std::int64_t> row) { return folded(row, std::int64_t{0}, [&](std::int64_t sum, std::int64_t x) { return sum + of_each(x); }); });
+      call, [&](std::span<const double> row) { return folded(row, 0.0, [&](double sum, double x) { return plus(sum, of_each(x)); }); },
+      [&](std::span<const std::int64_t> row) { return folded(row, std::int64_t{0}, [&](std::int64_t sum, std::int64_t x) { return plus(sum, of_each(x)); }); });
 }
 // Of the result of summed(), which has a floating type.
 template <class F>
@@ -95,8 +96,8 @@ Outputs then(const Call& call, Outputs sums, F f) {
 }
 
 constexpr auto kSame = [](auto x) { return x; };
-constexpr auto kAbsolute = [](auto x) { return x < 0 ? -x : x; };
-constexpr auto kSquare = [](auto x) { return x * x; };
+constexpr auto kAbsolute = [](auto x) { return x < 0 ? times(x, decltype(x){-1}) : x; };
+constexpr auto kSquare = [](auto x) { return times(x, x); };
 
 Outputs reduce_sum(const Call& call) { return summed(call, kSame); }
 Outputs reduce_l1(const Call& call) { return summed(call, kAbsolute); }
@@ -123,7 +124,7 @@ Outputs reduce_log_sum_exp(const Call& call) {
   });
 }
 Outputs reduce_prod(const Call& call) {
-  const auto product = [](auto a, auto b) { return a * b; };
+  const auto product = [](auto a, auto b) { return times(a, b); };
   return reduced(
       call, [&](std::span<const double> row) { return folded(row, 1.0, product); },
       [&](std::span<const std::int64_t> row) { return folded(row, std::int64_t{1}, product); });
@@ -198,7 +199,8 @@ Outputs accumulated(const Call& call) {
       for (std::int64_t k = 0; k < parts.extent; ++k) {
         const auto at = static_cast<std::size_t>(first + (reverse ? parts.extent - 1 - k : k) * parts.inner);
         const T before = total;
-        total = kProduct ? total * elements[at] : total + elements[at];
+        total = kProduct ? times(total, elements[at]) : plus(total, elements[at]);
+        if constexpr (std::is_same_v<T, std::int64_t>) total = wrapped_to(x.dtype(), total);
         y[at] = exclusive ? before : total;
       }
     }
