@@ -50,7 +50,8 @@ class EvaluatorContext final : public RuntimeContext {
  private:
   Status do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) override {
     if (set == sets_.size()) sets_.emplace_back(inputs().size());
-    sets_[set][index] = {static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank),
+    sets_[set][index] = {static_cast<DType>(tensor.dtype),
+                         Shape(tensor.dims, tensor.dims + tensor.rank),
                          {static_cast<const std::byte*>(tensor.data), tensor.byte_size}};
     return {};
   }
@@ -68,7 +69,8 @@ class EvaluatorContext final : public RuntimeContext {
     ASSAY_TRY(results_, model_->evaluator.run(std::move(given), model_->threads));
     for (const Alias& alias : aliases())
       if (!fits_bound(results_[alias.output].shape(), shapes()[alias.input]))
-        return fail(ErrorCode::kMismatch, "output '" + outputs()[alias.output].name + "' does not fit the next run's input");
+        return fail(ErrorCode::kMismatch,
+                    "output '" + outputs()[alias.output].name + "' does not fit the next run's input");
     packed_.clear();
     for (const Value& result : results_) {
       ASSAY_TRY(Tensor tensor, result.to_tensor());
@@ -120,11 +122,15 @@ class EvaluatorEngine final : public Engine {
   static constexpr bool kTimesItself = true;
 
   explicit EvaluatorEngine(const assay_host_api& host) : host_(host) {}
-  static Result<std::unique_ptr<Engine>> create(const std::string& /*home*/, const assay_host_api& host) { return std::make_unique<EvaluatorEngine>(host); }
+  static Result<std::unique_ptr<Engine>> create(const std::string& /*home*/, const assay_host_api& host) {
+    return std::make_unique<EvaluatorEngine>(host);
+  }
   static std::vector<OptionInfo> option_infos() { return {}; }
 
   std::string version() const override { return evaluate::kVersion; }
-  Result<std::vector<Device>> devices() override { return std::vector<Device>{{"cpu", "cpu", processor_name(), machine_memory_bytes(), 0, 0}}; }
+  Result<std::vector<Device>> devices() override {
+    return std::vector<Device>{{"cpu", "cpu", processor_name(), machine_memory_bytes(), 0, 0}};
+  }
   Result<std::unique_ptr<Program>> load(const LoadArgs& args) override {
     ASSAY_CHECK_OK(check_only_cpu(args.device_id, {}));
     ASSAY_TRY([[maybe_unused]] const Options options, Options::parse(args.options, option_infos()));
@@ -133,8 +139,10 @@ class EvaluatorEngine final : public Engine {
     for (const graph::ValueInfo* input : evaluator.inputs()) inputs.push_back(described(*input));
     for (const graph::ValueInfo& output : evaluator.outputs()) outputs.push_back(described(output));
     ASSAY_CHECK_OK(check_precision(args.precision, inputs, outputs));
-    const int threads = args.threads > 0 ? std::max(1, args.threads / std::max(args.streams, 1)) : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    return std::make_unique<EvaluatorProgram>(std::make_shared<const EvaluatorModel>(EvaluatorModel{std::move(evaluator), std::move(inputs), std::move(outputs), &host_, threads}));
+    const int threads = args.threads > 0 ? std::max(1, args.threads / std::max(args.streams, 1))
+                                         : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    return std::make_unique<EvaluatorProgram>(std::make_shared<const EvaluatorModel>(
+        EvaluatorModel{std::move(evaluator), std::move(inputs), std::move(outputs), &host_, threads}));
   }
 
  private:

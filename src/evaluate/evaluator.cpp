@@ -61,7 +61,9 @@ class Run {
     std::size_t next = 0;
     for (const graph::ValueInfo& input : graph.inputs) {
       // The main graph's inputs with a value of their own are not given.
-      if (around == nullptr && std::ranges::find(graph.initializers, input.name, &graph::Constant::name) != graph.initializers.end()) continue;
+      if (around == nullptr &&
+          std::ranges::find(graph.initializers, input.name, &graph::Constant::name) != graph.initializers.end())
+        continue;
       if (next == given.size()) return missing(input.name);
       frame.set(input.name, std::move(given[next++]));
     }
@@ -75,8 +77,8 @@ class Run {
     return fail(ErrorCode::kInvalidArgument, fmt::format("nothing computes the value {}", shown(name)));
   }
 
-  Outputs nodes(const std::vector<graph::Node>& all, const std::vector<std::size_t>& order, const std::vector<std::string_view>& results, Frame& frame,
-                Attributes attributes) {
+  Outputs nodes(const std::vector<graph::Node>& all, const std::vector<std::size_t>& order,
+                const std::vector<std::string_view>& results, Frame& frame, Attributes attributes) {
     // How many nodes still read a value; the graph's outputs are read once more at the end.
     std::unordered_map<std::string_view, std::size_t> readers;
     for (const graph::Node& node : all)
@@ -113,7 +115,8 @@ class Run {
   }
 
   Status compute(const graph::Node& written, Frame& frame, Attributes attributes) {
-    const bool refers = std::ranges::any_of(written.attributes, [](const graph::Attribute& a) { return !a.refers_to.empty(); });
+    const bool refers =
+        std::ranges::any_of(written.attributes, [](const graph::Attribute& a) { return !a.refers_to.empty(); });
     const graph::Node copy = refers ? resolved(written, attributes) : graph::Node();
     const graph::Node& node = refers ? copy : written;
     std::vector<const Value*> operands;
@@ -126,20 +129,25 @@ class Run {
       if (value == nullptr) return missing(name);
       operands.push_back(value);
     }
-    ASSAY_TRY(Values results, node.function != nullptr ? function(node, operands) : kernel(node, std::move(operands), frame, attributes));
+    ASSAY_TRY(Values results, node.function != nullptr ? function(node, operands)
+                                                       : kernel(node, std::move(operands), frame, attributes));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (i >= results.size())
-        return fail(ErrorCode::kUnsupported, fmt::format("node {} ({}): output {} is not evaluated in float64", shown(node.shown_name()), sanitise(node.operator_name()), i));
+        return fail(ErrorCode::kUnsupported, fmt::format("node {} ({}): output {} is not evaluated in float64",
+                                                         shown(node.shown_name()), sanitise(node.operator_name()), i));
       frame.set(node.outputs[i], std::move(results[i]));
     }
     return {};
   }
 
-  Outputs kernel(const graph::Node& node, std::vector<const Value*> operands, const Frame& frame, Attributes attributes) {
+  Outputs kernel(const graph::Node& node, std::vector<const Value*> operands, const Frame& frame,
+                 Attributes attributes) {
     const Operator* known = find_operator(node.domain == "ai.onnx" ? "" : node.domain, node.op_type);
     const std::int64_t opset = model_.opset(node.domain).value_or(1);
-    const RunGraph run_graph = [&](const graph::Graph& inner, Values inputs) { return graph(inner, std::move(inputs), &frame, attributes); };
+    const RunGraph run_graph = [&](const graph::Graph& inner, Values inputs) {
+      return graph(inner, std::move(inputs), &frame, attributes);
+    };
     const Call call(node, opset, std::move(operands), model_, run_graph, threads_);
     if (known == nullptr) return call.unsupported("this operator");
     for (std::size_t i = 0; i < known->needed; ++i)
@@ -166,9 +174,12 @@ class Run {
 Status check(const std::vector<graph::Node>& nodes) {
   for (const graph::Node& node : nodes) {
     if (node.function == nullptr && find_operator(node.domain == "ai.onnx" ? "" : node.domain, node.op_type) == nullptr)
-      return fail(ErrorCode::kUnsupported, fmt::format("the operator {} is not evaluated in float64", sanitise(node.operator_name())));
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("the operator {} is not evaluated in float64", sanitise(node.operator_name())));
     for (const graph::Attribute& attribute : node.attributes)
-      if (const auto* inner = attribute.get<std::shared_ptr<const graph::Graph>>(); inner != nullptr && *inner != nullptr) ASSAY_CHECK_OK(check((*inner)->nodes));
+      if (const auto* inner = attribute.get<std::shared_ptr<const graph::Graph>>();
+          inner != nullptr && *inner != nullptr)
+        ASSAY_CHECK_OK(check((*inner)->nodes));
   }
   return {};
 }
@@ -183,7 +194,8 @@ Result<Evaluator> Evaluator::open(const std::filesystem::path& path) {
   for (const graph::Function& function : evaluator.model_->functions()) ASSAY_CHECK_OK(check(function.nodes));
   for (const graph::ValueInfo& input : graph.inputs) {
     if (std::ranges::find(graph.initializers, input.name, &graph::Constant::name) != graph.initializers.end()) continue;
-    if (input.kind != graph::ValueKind::kTensor) return fail(ErrorCode::kUnsupported, fmt::format("the input {} is not a tensor", shown(input.name)));
+    if (input.kind != graph::ValueKind::kTensor)
+      return fail(ErrorCode::kUnsupported, fmt::format("the input {} is not a tensor", shown(input.name)));
     evaluator.inputs_.push_back(&input);
   }
   return evaluator;

@@ -19,8 +19,8 @@ inline constexpr const char* kVersion = "1";
 /// of every floating type are doubles and are rounded only by Cast to 16 bits and where the result leaves the model.
 /// The kernels are assay's own and share no code with any runtime.
 ///
-/// Cost: plain loops, about 1 GFLOP/s to 5 GFLOP/s for each thread. Memory: 8 bytes for each element that a later node reads;
-/// weights are converted when they are read. Thread: const members from any; run() starts threads of its own.
+/// Cost: plain loops, about 1 GFLOP/s to 5 GFLOP/s for each thread. Memory: 8 bytes for each element that a later node
+/// reads; weights are converted when they are read. Thread: const members from any; run() starts threads of its own.
 class Evaluator {
  public:
   /// Errors: those of graph::Model::open; unsupported: an operator without a kernel, by name; values that are no
@@ -32,8 +32,9 @@ class Evaluator {
   [[nodiscard]] const std::vector<graph::ValueInfo>& outputs() const { return model_->graph().outputs; }
   [[nodiscard]] const graph::Model& model() const { return *model_; }
 
-  /// `given`: one value for each of inputs(). Errors: invalid_argument: a node contradicts its operator or its operands;
-  /// unsupported: a case that a kernel lacks; those of graph::Model::data. An exception std::bad_alloc leaves it.
+  /// `given`: one value for each of inputs(). Errors: invalid_argument: a node contradicts its operator or its
+  /// operands; unsupported: a case that a kernel lacks; those of graph::Model::data. An exception std::bad_alloc leaves
+  /// it.
   [[nodiscard]] Result<std::vector<Value>> run(std::vector<Value> given, int threads) const;
 
  private:

@@ -34,12 +34,14 @@ Result<std::span<const double>> Call::reals(std::size_t i) const {
 }
 
 Result<std::span<const std::int64_t>> Call::integers(std::size_t i) const {
-  if (operand(i).is_real()) return invalid(fmt::format("input {} has the type {} instead of an integer type", i, to_string(dtype(i))));
+  if (operand(i).is_real())
+    return invalid(fmt::format("input {} has the type {} instead of an integer type", i, to_string(dtype(i))));
   return operand(i).integers();
 }
 
 Result<double> Call::scalar(std::size_t i) const {
-  if (operand(i).count() != 1) return invalid(fmt::format("input {} has {} elements instead of one", i, operand(i).count()));
+  if (operand(i).count() != 1)
+    return invalid(fmt::format("input {} has {} elements instead of one", i, operand(i).count()));
   return operand(i).number(0);
 }
 
@@ -98,7 +100,8 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   return found != all.end() && key(*found) == std::tuple(domain, name) ? &*found : nullptr;
 }
 
-void parallel(int threads, std::int64_t count, double cost, const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel(int threads, std::int64_t count, double cost,
+              const std::function<void(std::int64_t, std::int64_t)>& body) {
   // A thread costs some 20 µs: less than this many operations are not worth one.
   constexpr double kLeast = 1e6;
   const auto wanted = static_cast<std::int64_t>(std::min(static_cast<double>(count) * cost / kLeast, 1e9));
@@ -111,7 +114,8 @@ void parallel(int threads, std::int64_t count, double cost, const std::function<
   const std::int64_t parts = std::min(count, 4 * workers);
   std::atomic<std::int64_t> next{0};
   const auto work = [&] {
-    for (std::int64_t part = next++; part < parts; part = next++) body(count * part / parts, count * (part + 1) / parts);
+    for (std::int64_t part = next++; part < parts; part = next++)
+      body(count * part / parts, count * (part + 1) / parts);
   };
   std::vector<std::jthread> others;
   for (std::int64_t i = 1; i < workers; ++i) others.emplace_back(work);

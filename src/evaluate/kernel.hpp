@@ -21,7 +21,8 @@ namespace assay::evaluate {
 using Values = std::vector<Value>;
 using Outputs = Result<Values>;
 
-/// Runs the graph that an attribute of the node has, with these values as its inputs; it also reads the values around it.
+/// Runs the graph that an attribute of the node has, with these values as its inputs; it also reads the values around
+/// it.
 using RunGraph = std::function<Outputs(const graph::Graph& graph, Values inputs)>;
 
 /// One node to compute. The evaluator has checked that operands which the operator needs are there.
@@ -59,7 +60,8 @@ class Call {
   /// The only element. Errors: invalid_argument: there are more or fewer.
   [[nodiscard]] Result<double> scalar(std::size_t i) const;
   [[nodiscard]] Result<std::int64_t> integer_scalar(std::size_t i) const;
-  /// The attribute, or the operand at `place` if the node has it: operators changed from one to the other. Empty: neither.
+  /// The attribute, or the operand at `place` if the node has it: operators changed from one to the other. Empty:
+  /// neither.
   [[nodiscard]] Result<Integers> list(std::string_view attribute, std::size_t place) const;
 
   [[nodiscard]] std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const {
@@ -99,7 +101,7 @@ using Kernel = Outputs (*)(const Call& call);
 struct Operator {
   std::string_view name;
   Kernel compute;
-  std::size_t needed = 1;      ///< operands that must be given
+  std::size_t needed = 1;     ///< operands that must be given
   std::string_view domain{};  ///< "" for ONNX's own operators
 };
 using Operators = std::vector<Operator>;
@@ -131,6 +133,7 @@ using Operators = std::vector<Operator>;
 
 /// Calls `body(begin, end)` for parts of 0 … count − 1, on several threads if there is enough to do. `cost`: operations
 /// for each of `count`. Parts are the same whatever `threads`; `body` writes only what belongs to its part.
-void parallel(int threads, std::int64_t count, double cost, const std::function<void(std::int64_t, std::int64_t)>& body);
+void parallel(int threads, std::int64_t count, double cost,
+              const std::function<void(std::int64_t, std::int64_t)>& body);
 
 }  // namespace assay::evaluate

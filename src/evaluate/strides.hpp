@@ -54,7 +54,8 @@ void for_each_row(const Strided& view, Body&& body) {
 /// The operand's elements that a strided walk over it meets.
 [[nodiscard]] Value gathered(const Value& from, const Strided& view);
 
-/// NumPy's rule: axes are aligned at the end, and an extent of 1 is repeated. nullopt: the shapes contradict each other.
+/// NumPy's rule: axes are aligned at the end, and an extent of 1 is repeated. nullopt: the shapes contradict each
+/// other.
 [[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 /// A walk over a tensor of shape `from` that is repeated to `to`, which broadcast() allows.
 [[nodiscard]] Strided repeated(const Shape& from, const Shape& to);

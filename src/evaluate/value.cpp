@@ -39,27 +39,39 @@ void read_nibbles(std::span<const std::byte> bytes, bool is_signed, Integers& in
 
 bool read(const TensorView& view, Integers& into) {
   switch (view.dtype) {
-    case DType::kInt8: return read_integers<std::int8_t>(view.bytes, into), true;
-    case DType::kInt16: return read_integers<std::int16_t>(view.bytes, into), true;
-    case DType::kInt32: return read_integers<std::int32_t>(view.bytes, into), true;
+    case DType::kInt8:
+      return read_integers<std::int8_t>(view.bytes, into), true;
+    case DType::kInt16:
+      return read_integers<std::int16_t>(view.bytes, into), true;
+    case DType::kInt32:
+      return read_integers<std::int32_t>(view.bytes, into), true;
     case DType::kInt64:
-    case DType::kUInt64: return read_integers<std::int64_t>(view.bytes, into), true;
+    case DType::kUInt64:
+      return read_integers<std::int64_t>(view.bytes, into), true;
     case DType::kUInt8:
-    case DType::kBool: return read_integers<std::uint8_t>(view.bytes, into), true;
-    case DType::kUInt16: return read_integers<std::uint16_t>(view.bytes, into), true;
-    case DType::kUInt32: return read_integers<std::uint32_t>(view.bytes, into), true;
+    case DType::kBool:
+      return read_integers<std::uint8_t>(view.bytes, into), true;
+    case DType::kUInt16:
+      return read_integers<std::uint16_t>(view.bytes, into), true;
+    case DType::kUInt32:
+      return read_integers<std::uint32_t>(view.bytes, into), true;
     case DType::kInt4:
-    case DType::kUInt4: return read_nibbles(view.bytes, view.dtype == DType::kInt4, into), true;
-    default: return false;
+    case DType::kUInt4:
+      return read_nibbles(view.bytes, view.dtype == DType::kInt4, into), true;
+    default:
+      return false;
   }
 }
 
 void read(const TensorView& view, Reals& into) {
   switch (view.dtype) {
-    case DType::kFloat64: return read_all<double>(view.bytes, into, [](double x) { return x; });
-    case DType::kFloat32: return read_all<float>(view.bytes, into, [](float x) { return static_cast<double>(x); });
+    case DType::kFloat64:
+      return read_all<double>(view.bytes, into, [](double x) { return x; });
+    case DType::kFloat32:
+      return read_all<float>(view.bytes, into, [](float x) { return static_cast<double>(x); });
     case DType::kFloat16:
-      return read_all<std::uint16_t>(view.bytes, into, [](std::uint16_t x) { return static_cast<double>(half_to_float(x)); });
+      return read_all<std::uint16_t>(view.bytes, into,
+                                     [](std::uint16_t x) { return static_cast<double>(half_to_float(x)); });
     default:
       return read_all<std::uint16_t>(view.bytes, into,
                                      [](std::uint16_t x) { return static_cast<double>(bfloat16_to_float(x)); });
@@ -91,10 +103,14 @@ void write_all(const From& elements, std::span<std::byte> bytes, Convert convert
 
 void write(std::span<const double> elements, DType dtype, std::span<std::byte> bytes) {
   switch (dtype) {
-    case DType::kFloat64: return write_all<double>(elements, bytes, [](double x) { return x; });
-    case DType::kFloat32: return write_all<float>(elements, bytes, [](double x) { return static_cast<float>(x); });
-    case DType::kFloat16: return write_all<std::uint16_t>(elements, bytes, [](double x) { return float_to_half(odd_float(x)); });
-    default: return write_all<std::uint16_t>(elements, bytes, [](double x) { return float_to_bfloat16(odd_float(x)); });
+    case DType::kFloat64:
+      return write_all<double>(elements, bytes, [](double x) { return x; });
+    case DType::kFloat32:
+      return write_all<float>(elements, bytes, [](double x) { return static_cast<float>(x); });
+    case DType::kFloat16:
+      return write_all<std::uint16_t>(elements, bytes, [](double x) { return float_to_half(odd_float(x)); });
+    default:
+      return write_all<std::uint16_t>(elements, bytes, [](double x) { return float_to_bfloat16(odd_float(x)); });
   }
 }
 
@@ -124,25 +140,39 @@ bool is_real_type(DType dtype) {
 
 double rounded_to(DType dtype, double number) {
   switch (dtype) {
-    case DType::kFloat32: return static_cast<double>(static_cast<float>(number));
-    case DType::kFloat16: return static_cast<double>(half_to_float(float_to_half(odd_float(number))));
-    case DType::kBFloat16: return static_cast<double>(bfloat16_to_float(float_to_bfloat16(odd_float(number))));
-    default: return number;
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<float>(number));
+    case DType::kFloat16:
+      return static_cast<double>(half_to_float(float_to_half(odd_float(number))));
+    case DType::kBFloat16:
+      return static_cast<double>(bfloat16_to_float(float_to_bfloat16(odd_float(number))));
+    default:
+      return number;
   }
 }
 
 std::int64_t wrapped_to(DType dtype, std::int64_t number) {
   switch (dtype) {
-    case DType::kInt8: return static_cast<std::int8_t>(number);
-    case DType::kInt16: return static_cast<std::int16_t>(number);
-    case DType::kInt32: return static_cast<std::int32_t>(number);
-    case DType::kUInt8: return static_cast<std::uint8_t>(number);
-    case DType::kUInt16: return static_cast<std::uint16_t>(number);
-    case DType::kUInt32: return static_cast<std::uint32_t>(number);
-    case DType::kBool: return number != 0 ? 1 : 0;
-    case DType::kUInt4: return number & 15;
-    case DType::kInt4: return ((number & 15) ^ 8) - 8;
-    default: return number;
+    case DType::kInt8:
+      return static_cast<std::int8_t>(number);
+    case DType::kInt16:
+      return static_cast<std::int16_t>(number);
+    case DType::kInt32:
+      return static_cast<std::int32_t>(number);
+    case DType::kUInt8:
+      return static_cast<std::uint8_t>(number);
+    case DType::kUInt16:
+      return static_cast<std::uint16_t>(number);
+    case DType::kUInt32:
+      return static_cast<std::uint32_t>(number);
+    case DType::kBool:
+      return number != 0 ? 1 : 0;
+    case DType::kUInt4:
+      return number & 15;
+    case DType::kInt4:
+      return ((number & 15) ^ 8) - 8;
+    default:
+      return number;
   }
 }
 
@@ -166,7 +196,8 @@ Result<Value> Value::from(const TensorView& view) {
   }
   Integers elements(static_cast<std::size_t>(count));
   if (!read(view, elements))
-    return fail(ErrorCode::kUnsupported, fmt::format("elements of type {} are not evaluated in float64", to_string(view.dtype)));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("elements of type {} are not evaluated in float64", to_string(view.dtype)));
   return Value(view.dtype, view.shape, std::move(elements));
 }
 

@@ -39,10 +39,16 @@ class Value {
   [[nodiscard]] std::size_t count() const { return reals_ ? reals_->size() : integers_ ? integers_->size() : 0; }
   [[nodiscard]] bool is_real() const { return reals_ != nullptr; }
   /// Empty if the elements are of the other kind.
-  [[nodiscard]] std::span<const double> reals() const { return reals_ ? std::span<const double>(*reals_) : std::span<const double>(); }
-  [[nodiscard]] std::span<const std::int64_t> integers() const { return integers_ ? std::span<const std::int64_t>(*integers_) : std::span<const std::int64_t>(); }
+  [[nodiscard]] std::span<const double> reals() const {
+    return reals_ ? std::span<const double>(*reals_) : std::span<const double>();
+  }
+  [[nodiscard]] std::span<const std::int64_t> integers() const {
+    return integers_ ? std::span<const std::int64_t>(*integers_) : std::span<const std::int64_t>();
+  }
   /// Element `i` as a double, whatever its kind.
-  [[nodiscard]] double number(std::size_t i) const { return reals_ ? (*reals_)[i] : static_cast<double>((*integers_)[i]); }
+  [[nodiscard]] double number(std::size_t i) const {
+    return reals_ ? (*reals_)[i] : static_cast<double>((*integers_)[i]);
+  }
 
  private:
   DType dtype_ = DType::kUndefined;

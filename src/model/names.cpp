@@ -50,8 +50,7 @@ tl::unexpected<Error> refuse_content(const fs::path& path, const std::string& wh
   const std::string found = what.empty() ? "of an unknown kind" : what;
   if (lower(path.extension().string()) == ".xml")
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)),
-                valid_models());
+                fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)), valid_models());
   const bool torch = has_torch_name(path) && lower(path.extension().string()) != ".bin";
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} is not a {}: it is {}", shown_path(path),

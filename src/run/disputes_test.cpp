@@ -104,7 +104,8 @@ TEST_F(Disputes, AreNotOpenedWhereOutputsCameWithTheModel) {
 }
 
 TEST_F(Disputes, AreIllConditionedIfOnlyAnotherRuntimeAgrees) {
-  Opinion silent{.name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
+  Opinion silent{
+      .name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
   const Record row = launch(1e-5F, {silent, opinion("other", false, 1e-5F)});
   EXPECT_EQ(row.verification, Verification::kIllConditioned);
   EXPECT_EQ(row.reference, "onnxruntime-noopt");
@@ -112,7 +113,8 @@ TEST_F(Disputes, AreIllConditionedIfOnlyAnotherRuntimeAgrees) {
 }
 
 TEST_F(Disputes, AreLostIfNobodyAgrees) {
-  Opinion silent{.name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
+  Opinion silent{
+      .name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
   const Record row = launch(1e-5F, {silent, opinion("other", false, 0), opinion(local_.task.row.engine, false, 1e-5F)});
   EXPECT_EQ(row.verification, Verification::kWrong) << "its own engine is no witness";
   EXPECT_THAT(row.message, HasSubstr("; float64 could not decide: exact-float64: the operator X is not evaluated"));

@@ -98,8 +98,7 @@ Result<Verdict> OutputChecks::judged(const OutputsOfSets& computed) const {
 }
 
 Result<Verdict> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& computed) const {
-  const std::string differs =
-      fmt::format("{:.3g} times the limit from {}", verdict.ratio.value_or(0), reference_.name);
+  const std::string differs = fmt::format("{:.3g} times the limit from {}", verdict.ratio.value_or(0), reference_.name);
   std::string why_not_exact;
   for (const Opinion& opinion : *reference_.opinions) {
     if (opinion.outputs.empty()) {
@@ -113,7 +112,8 @@ Result<Verdict> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& 
     if (opinion.exact) other.honest = opinion.honest;
     ASSAY_TRY(Verdict decided, judge_with(other, computed));
     if (opinion.exact) {
-      decided.message = with_note(decided.message, fmt::format("{} decided, because the outputs are {}", opinion.name, differs));
+      decided.message =
+          with_note(decided.message, fmt::format("{} decided, because the outputs are {}", opinion.name, differs));
       return decided;
     }
     if (decided.verification != Verification::kVerified) continue;

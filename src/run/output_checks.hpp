@@ -60,10 +60,10 @@ class OutputChecks {
   /// Judges again, by the reference's opinions, what before() and after() compared. Errors: those of judge().
   [[nodiscard]] Status decide();
 
-  /// After sampling, if the outputs were right before or are disputed: the same sets once more in every stream (one of them if a run
-  /// takes long, and for a model that generates; none if the cell's time ends), and the token ids of the timed
-  /// generations, until they leave those of the reference. A difference is `wrong`.
-  /// `measured` is the reply to a request that named tokens_file().
+  /// After sampling, if the outputs were right before or are disputed: the same sets once more in every stream (one of
+  /// them if a run takes long, and for a model that generates; none if the cell's time ends), and the token ids of the
+  /// timed generations, until they leave those of the reference. A difference is `wrong`. `measured` is the reply to a
+  /// request that named tokens_file().
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
   /// Whether after() left token ids to check_forced(), which needs no worker.
   [[nodiscard]] bool expects_forced() const { return ids_ && ids_->expects_force(); }

@@ -26,12 +26,12 @@ namespace {
 using ::testing::AllOf;
 using testing::Checks;
 using testing::ComparedLaunches;
-using testing::kEncoder;
-using testing::kGenerates;
-using testing::numbers;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kEncoder;
+using testing::kGenerates;
 using ::testing::Not;
+using testing::numbers;
 using testing::run_tasks;
 using testing::services_in;
 namespace fs = std::filesystem;

@@ -20,9 +20,9 @@ namespace assay {
 
 /// What another engine computed, to decide between a cell and its reference (docs/statistics.md, "Disputes").
 struct Opinion {
-  std::string name;    ///< "evaluator-float64", or the engine's
-  std::string engine;  ///< that computed it
-  bool exact = false;  ///< in float64, by kernels of its own: its verdict counts
+  std::string name;                              ///< "evaluator-float64", or the engine's
+  std::string engine;                            ///< that computed it
+  bool exact = false;                            ///< in float64, by kernels of its own: its verdict counts
   std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell; empty: it could not
   std::string why_none{};                        ///< why it could not
   /// If it is exact: the honest error, that of the reference itself included (with_reference_error()).
@@ -68,9 +68,9 @@ class ReferenceMaker {
   /// artefacts and of the worker; timeout after `limit`.
   [[nodiscard]] Status force(const Task& task, std::size_t set, const TensorView& ids,
                              const std::filesystem::path& largest, std::chrono::nanoseconds limit);
-  /// Asks other engines on the CPU for the outputs of a task whose reference was made, and sets `opinions`: the one that
-  /// computes exactly, or, if it cannot, every other that reads the model. Never fails: an engine that cannot answer
-  /// says why. It may take `limit`, all engines together.
+  /// Asks other engines on the CPU for the outputs of a task whose reference was made, and sets `opinions`: the one
+  /// that computes exactly, or, if it cannot, every other that reads the model. Never fails: an engine that cannot
+  /// answer says why. It may take `limit`, all engines together.
   void ask(const Task& task, Reference& reference, std::chrono::nanoseconds limit);
   void release();
   /// The limit of each worker that starts after this call.

@@ -127,8 +127,8 @@ HonestErrors with_reference_error(const std::optional<HonestErrors>& perturbed, 
       continue;
     }
     for (const auto member : {&HonestOutput::rms, &HonestOutput::row, &HonestOutput::element})
-      (*known).*member = std::max((*known).*member,
-                                  std::min(own.*member, kMostReferenceError * std::max((*known).*member, kLeast)));
+      (*known).*member =
+          std::max((*known).*member, std::min(own.*member, kMostReferenceError * std::max((*known).*member, kLeast)));
   }
   return together;
 }

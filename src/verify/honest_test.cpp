@@ -23,7 +23,8 @@ TEST(Honest, TheReferencesOwnErrorCountsIfItIsLarger) {
 
 TEST(Honest, AReferenceThatIsFarOffIsAnOutlierAndDoesNotMoveTheLimitFar) {
   EXPECT_DOUBLE_EQ(with_reference_error(errors_of(5e-6), errors_of(0.3)).find("y")->rms, 5e-5);
-  EXPECT_DOUBLE_EQ(with_reference_error(errors_of(0), errors_of(0.3)).find("y")->rms, 1e-5) << "of the least error that is assumed";
+  EXPECT_DOUBLE_EQ(with_reference_error(errors_of(0), errors_of(0.3)).find("y")->rms, 1e-5)
+      << "of the least error that is assumed";
   EXPECT_DOUBLE_EQ(with_reference_error(std::nullopt, errors_of(0.3)).find("y")->rms, 1e-5);
 }
 

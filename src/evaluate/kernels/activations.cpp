@@ -50,7 +50,8 @@ Outputs elu(const Call& call) {
   return map_reals(call, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
 }
 Outputs selu(const Call& call) {
-  const double alpha = call.number("alpha", 1.67326319217681884765625F), gamma = call.number("gamma", 1.05070102214813232421875F);
+  const double alpha = call.number("alpha", 1.67326319217681884765625F),
+               gamma = call.number("gamma", 1.05070102214813232421875F);
   return map_reals(call, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
 }
 Outputs leaky_relu(const Call& call) {
@@ -70,14 +71,17 @@ Outputs shrink(const Call& call) {
   const auto shrunk = [=](double x) { return x < -limit ? x + bias : x > limit ? x - bias : 0; };
   if (call.operand(0).is_real()) return map_reals(call, shrunk);
   Integers y;
-  for (const std::int64_t x : call.operand(0).integers()) y.push_back(static_cast<std::int64_t>(shrunk(static_cast<double>(x))));
+  for (const std::int64_t x : call.operand(0).integers())
+    y.push_back(static_cast<std::int64_t>(shrunk(static_cast<double>(x))));
   return Values{Value(call.dtype(0), call.shape(0), std::move(y))};
 }
 Outputs swish(const Call& call) {
   const double alpha = call.number("alpha", 1);
   return map_reals(call, [=](double x) { return x * sigmoid(alpha * x); });
 }
-Outputs gelu_of(const Call& call) { return call.text("approximate", "none") == "tanh" ? activation<gelu_tanh>(call) : activation<gelu>(call); }
+Outputs gelu_of(const Call& call) {
+  return call.text("approximate", "none") == "tanh" ? activation<gelu_tanh>(call) : activation<gelu>(call);
+}
 
 Outputs prelu(const Call& call) {
   ASSAY_TRY(const auto x, call.reals(0));
@@ -88,7 +92,8 @@ Outputs prelu(const Call& call) {
     of_slope.resize(static_cast<std::size_t>(call.operand(0).rank() - 1), 1);
   if (broadcast(call.shape(0), of_slope) != call.shape(0)) return call.invalid("the slope does not fit the input");
   return Values{Value(call.dtype(0), call.shape(0),
-                      combined<double>(x, call.shape(0), slope, of_slope, call.shape(0), [](double a, double b) { return a < 0 ? a * b : a; }))};
+                      combined<double>(x, call.shape(0), slope, of_slope, call.shape(0),
+                                       [](double a, double b) { return a < 0 ? a * b : a; }))};
 }
 
 // Softmax and its kin: along one axis, or, before operator set 13, over all axes from it on.
@@ -106,7 +111,8 @@ Outputs along_axis(const Call& call, F f) {
   if (parts.extent == 0) return Values{Value(call.dtype(0), call.shape(0), std::move(y))};
   for (std::int64_t i = 0; i < parts.outer * parts.inner; ++i) {
     const std::int64_t first = i / parts.inner * parts.extent * parts.inner + i % parts.inner;
-    f(std::span(y).subspan(static_cast<std::size_t>(first)), static_cast<std::size_t>(parts.inner), static_cast<std::size_t>(parts.extent));
+    f(std::span(y).subspan(static_cast<std::size_t>(first)), static_cast<std::size_t>(parts.inner),
+      static_cast<std::size_t>(parts.extent));
   }
   return Values{Value(call.dtype(0), call.shape(0), std::move(y))};
 }

@@ -31,7 +31,8 @@ Result<Value> stacked(const Call& call, const Values& all, std::int64_t axis) {
   const Around parts = around(first.shape(), axis, axis);
   shape.insert(shape.begin() + axis, static_cast<std::int64_t>(all.size()));
   for (const Value& one : all)
-    if (one.shape() != first.shape() || one.dtype() != first.dtype()) return call.invalid("outputs of two iterations have different shapes");
+    if (one.shape() != first.shape() || one.dtype() != first.dtype())
+      return call.invalid("outputs of two iterations have different shapes");
   return with_elements(first, [&](auto elements) -> Result<Value> {
     using T = std::remove_cvref_t<decltype(elements[0])>;
     std::vector<T> y;
@@ -113,7 +114,8 @@ Outputs scan(const Call& call) {
   for (std::size_t i = 0; i < call.operand_count(); ++i)
     if (!call.has(i)) return call.invalid("input " + std::to_string(i) + " is missing");
   const std::int64_t scans = call.integer("num_scan_inputs", 0);
-  if (scans < 1 || scans > static_cast<std::int64_t>(call.operand_count())) return call.invalid("num_scan_inputs does not fit its inputs");
+  if (scans < 1 || scans > static_cast<std::int64_t>(call.operand_count()))
+    return call.invalid("num_scan_inputs does not fit its inputs");
   const std::size_t carried = call.operand_count() - static_cast<std::size_t>(scans);
   if (body->outputs.size() < carried) return call.invalid("its body has too few outputs");
   Values state;
@@ -121,7 +123,8 @@ Outputs scan(const Call& call) {
   std::int64_t length = -1;
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(scans); ++i) {
-    ASSAY_TRY(const std::int64_t axis, call.axis(element_or(call, "scan_input_axes", i, 0), call.operand(carried + i).rank()));
+    ASSAY_TRY(const std::int64_t axis,
+              call.axis(element_or(call, "scan_input_axes", i, 0), call.operand(carried + i).rank()));
     axes.push_back(axis);
     const std::int64_t extent = call.operand(carried + i).extent(axis);
     if (length >= 0 && extent != length) return call.invalid("its scanned inputs have different lengths");
@@ -131,7 +134,8 @@ Outputs scan(const Call& call) {
   for (std::int64_t t = 0; t < length; ++t) {
     Values inputs = state;
     for (std::size_t i = 0; i < axes.size(); ++i)
-      inputs.push_back(place_on(call.operand(carried + i), axes[i], element_or(call, "scan_input_directions", i, 0) != 0 ? length - 1 - t : t));
+      inputs.push_back(place_on(call.operand(carried + i), axes[i],
+                                element_or(call, "scan_input_directions", i, 0) != 0 ? length - 1 - t : t));
     ASSAY_TRY(Values results, call.run_graph()(*body, std::move(inputs)));
     state.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(carried));
     for (std::size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back(results[carried + k]);

@@ -59,7 +59,8 @@ class Places {
       for (std::int64_t i = 0; i < count; ++i, advance(at, out_)) {
         std::int64_t place = 0;
         for (std::size_t axis = 0; axis < in_.size() && place >= 0; ++axis) {
-          const std::int64_t x = at[axis] * window_.stride[axis] - window_.before[axis] + tap[axis] * window_.dilation[axis];
+          const std::int64_t x =
+              at[axis] * window_.stride[axis] - window_.before[axis] + tap[axis] * window_.dilation[axis];
           place = x < 0 || x >= in_[axis] ? -1 : place + x * strides[axis];
         }
         places[static_cast<std::size_t>(t * count + i)] = place;
@@ -77,10 +78,14 @@ class Places {
 }  // namespace
 
 Result<Value> convolution(const Call& call, const Value& x, const Value& w, const Value* bias) {
-  if (x.rank() < 3 || w.rank() != x.rank() || !x.is_real() || !w.is_real()) return call.invalid("its input or weights have another rank or type");
-  const std::int64_t groups = call.integer("group", 1), batch = x.extent(0), channels = x.extent(1), filters = w.extent(0), own = w.extent(1);
-  if (groups < 1 || channels != own * groups || filters % groups != 0) return call.invalid("the channels do not fit the weights and the group");
-  if (bias != nullptr && static_cast<std::int64_t>(bias->count()) != filters) return call.invalid("the bias has another number of elements than the weights have filters");
+  if (x.rank() < 3 || w.rank() != x.rank() || !x.is_real() || !w.is_real())
+    return call.invalid("its input or weights have another rank or type");
+  const std::int64_t groups = call.integer("group", 1), batch = x.extent(0), channels = x.extent(1),
+                     filters = w.extent(0), own = w.extent(1);
+  if (groups < 1 || channels != own * groups || filters % groups != 0)
+    return call.invalid("the channels do not fit the weights and the group");
+  if (bias != nullptr && static_cast<std::int64_t>(bias->count()) != filters)
+    return call.invalid("the bias has another number of elements than the weights have filters");
   ASSAY_TRY(const graph::Window window, window_of(call, x.shape(), Shape(w.shape().begin() + 2, w.shape().end())));
   const Shape in(x.shape().begin() + 2, x.shape().end());
   Shape out;
@@ -92,7 +97,8 @@ Result<Value> convolution(const Call& call, const Value& x, const Value& w, cons
   Reals y(static_cast<std::size_t>(batch * filters * size_out), 0.0);
   const double* weights = w.reals().data();
   const double* input = x.reals().data();
-  const double cost = 2.0 * static_cast<double>(filters) * static_cast<double>(depth) * static_cast<double>(chunk) * static_cast<double>(batch);
+  const double cost = 2.0 * static_cast<double>(filters) * static_cast<double>(depth) * static_cast<double>(chunk) *
+                      static_cast<double>(batch);
   parallel(call.threads(), chunks, cost, [&](std::int64_t begin, std::int64_t end) {
     Reals columns(static_cast<std::size_t>(depth * chunk)), result(static_cast<std::size_t>(per_group * chunk));
     for (std::int64_t part = begin; part < end; ++part) {
@@ -103,10 +109,12 @@ Result<Value> convolution(const Call& call, const Value& x, const Value& w, cons
         for (std::int64_t c = 0; c < own; ++c) {
           const double* from = input + (n * channels + g * own + c) * size_in;
           double* to = columns.data() + c * places.taps() * count;
-          for (std::int64_t i = 0; i < places.taps() * count; ++i) to[i] = at[static_cast<std::size_t>(i)] < 0 ? 0.0 : from[at[static_cast<std::size_t>(i)]];
+          for (std::int64_t i = 0; i < places.taps() * count; ++i)
+            to[i] = at[static_cast<std::size_t>(i)] < 0 ? 0.0 : from[at[static_cast<std::size_t>(i)]];
         }
         std::fill(result.begin(), result.end(), 0.0);
-        add_product({weights + g * per_group * depth, depth, 1}, {columns.data(), count, 1}, result.data(), per_group, depth, count, 1);
+        add_product({weights + g * per_group * depth, depth, 1}, {columns.data(), count, 1}, result.data(), per_group,
+                    depth, count, 1);
         for (std::int64_t f = 0; f < per_group; ++f) {
           const double shift = bias == nullptr ? 0.0 : bias->reals()[static_cast<std::size_t>(g * per_group + f)];
           double* to = y.data() + (n * filters + g * per_group + f) * size_out + first;
@@ -130,25 +138,32 @@ Outputs conv(const Call& call) {
 // Each element of the input adds its product with the kernel to the output: the transpose of a convolution.
 Outputs conv_transpose(const Call& call) {
   const Value &x = call.operand(0), &w = call.operand(1);
-  if (x.rank() < 3 || w.rank() != x.rank() || !x.is_real() || !w.is_real()) return call.invalid("its input or weights have another rank or type");
+  if (x.rank() < 3 || w.rank() != x.rank() || !x.is_real() || !w.is_real())
+    return call.invalid("its input or weights have another rank or type");
   const std::int64_t groups = call.integer("group", 1), batch = x.extent(0), channels = x.extent(1), own = w.extent(1);
-  if (groups < 1 || channels != w.extent(0) || channels % groups != 0) return call.invalid("the channels do not fit the weights and the group");
+  if (groups < 1 || channels != w.extent(0) || channels % groups != 0)
+    return call.invalid("the channels do not fit the weights and the group");
   ASSAY_TRY(graph::Window window, window_of(call, x.shape(), Shape(w.shape().begin() + 2, w.shape().end())));
   const Shape in(x.shape().begin() + 2, x.shape().end());
   Shape out;
   const auto wanted = call.node().integers("output_shape");
   for (std::size_t i = 0; i < in.size(); ++i) {
     std::int64_t extent = window.transposed_extent(i, in[i]) + window.output_padding[i];
-    if (wanted && wanted->size() >= in.size()) extent = (*wanted)[wanted->size() - in.size() + i];
-    else if (call.text("auto_pad", "NOTSET").starts_with("SAME")) extent = in[i] * window.stride[i];
-    else extent -= window.before[i] + window.after[i];
+    if (wanted && wanted->size() >= in.size())
+      extent = (*wanted)[wanted->size() - in.size() + i];
+    else if (call.text("auto_pad", "NOTSET").starts_with("SAME"))
+      extent = in[i] * window.stride[i];
+    else
+      extent -= window.before[i] + window.after[i];
     if (extent < 0) return call.invalid("its output would have a negative extent");
     out.push_back(extent);
     window.before[i] = graph::cut_before(call.node(), window, i, in[i], out[i]);
   }
   // A convolution of the output by this window would have the input's extents: its places are those that are added to.
-  const std::int64_t size_in = product_of(in), size_out = product_of(out), from_each = channels / groups, filters = own * groups;
-  if (call.has(2) && static_cast<std::int64_t>(call.operand(2).count()) != filters) return call.invalid("the bias has another number of elements than there are filters");
+  const std::int64_t size_in = product_of(in), size_out = product_of(out), from_each = channels / groups,
+                     filters = own * groups;
+  if (call.has(2) && static_cast<std::int64_t>(call.operand(2).count()) != filters)
+    return call.invalid("the bias has another number of elements than there are filters");
   const Places places(window, out, in);
   const std::vector<std::int64_t> at = places.of(0, size_in);
   Reals y(static_cast<std::size_t>(batch * filters * size_out), 0.0);
@@ -159,8 +174,9 @@ Outputs conv_transpose(const Call& call) {
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t n = item / groups, g = item % groups;
       std::fill(columns.begin(), columns.end(), 0.0);
-      add_product({w.reals().data() + g * from_each * depth, 1, depth}, {x.reals().data() + (n * channels + g * from_each) * size_in, size_in, 1},
-                  columns.data(), depth, from_each, size_in, 1);
+      add_product({w.reals().data() + g * from_each * depth, 1, depth},
+                  {x.reals().data() + (n * channels + g * from_each) * size_in, size_in, 1}, columns.data(), depth,
+                  from_each, size_in, 1);
       for (std::int64_t f = 0; f < own; ++f) {
         double* to = y.data() + (n * filters + g * own + f) * size_out;
         const double* from = columns.data() + f * places.taps() * size_in;
@@ -172,7 +188,8 @@ Outputs conv_transpose(const Call& call) {
   if (call.has(2)) {
     ASSAY_TRY(const auto bias, call.reals(2));
     for (std::int64_t i = 0; i < batch * filters; ++i)
-      for (std::int64_t j = 0; j < size_out; ++j) y[static_cast<std::size_t>(i * size_out + j)] += bias[static_cast<std::size_t>(i % filters)];
+      for (std::int64_t j = 0; j < size_out; ++j)
+        y[static_cast<std::size_t>(i * size_out + j)] += bias[static_cast<std::size_t>(i % filters)];
   }
   Shape shape{batch, filters};
   shape.insert(shape.end(), out.begin(), out.end());
@@ -193,13 +210,16 @@ Outputs columns_to_image(const Call& call) {
   for (std::size_t i = 0; i < out.size(); ++i) in.push_back(window.count(i, out[i]));
   const Places places(window, out, in);
   const std::int64_t windows = product_of(in), batch = call.shape(0)[0];
-  if (windows != call.shape(0)[2] || call.shape(0)[1] % places.taps() != 0) return call.invalid("its blocks do not fit the image");
+  if (windows != call.shape(0)[2] || call.shape(0)[1] % places.taps() != 0)
+    return call.invalid("its blocks do not fit the image");
   const std::int64_t channels = call.shape(0)[1] / places.taps(), size = product_of(out);
   const std::vector<std::int64_t> at = places.of(0, windows);
   Reals y(static_cast<std::size_t>(batch * channels * size), 0.0);
   for (std::int64_t c = 0; c < batch * channels; ++c)
     for (std::int64_t i = 0; i < places.taps() * windows; ++i)
-      if (at[static_cast<std::size_t>(i)] >= 0) y[static_cast<std::size_t>(c * size + at[static_cast<std::size_t>(i)])] += x[static_cast<std::size_t>(c * places.taps() * windows + i)];
+      if (at[static_cast<std::size_t>(i)] >= 0)
+        y[static_cast<std::size_t>(c * size + at[static_cast<std::size_t>(i)])] +=
+            x[static_cast<std::size_t>(c * places.taps() * windows + i)];
   all[1] = channels;
   return Values{Value(call.dtype(0), std::move(all), std::move(y))};
 }

@@ -45,10 +45,12 @@ double least(Kind, double a, double b) { return std::isnan(a) || a < b ? a : std
 double largest(Kind, double a, double b) { return std::isnan(a) || a > b ? a : std::isnan(b) ? b : std::max(a, b); }
 
 // One of the functions above, as a type.
-#define ASSAY_BINARY(Name, function)                                          \
-  struct Name {                                                               \
-    template <class T>                                                        \
-    auto operator()(Kind kind, T a, T b) const { return function(kind, a, b); } \
+#define ASSAY_BINARY(Name, function)             \
+  struct Name {                                  \
+    template <class T>                           \
+    auto operator()(Kind kind, T a, T b) const { \
+      return function(kind, a, b);               \
+    }                                            \
   }
 ASSAY_BINARY(Add, add);
 ASSAY_BINARY(Subtract, subtract);
@@ -60,24 +62,33 @@ ASSAY_BINARY(Largest, largest);
 #undef ASSAY_BINARY
 struct Greater {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const { return less(kind, b, a); }
+  bool operator()(Kind kind, T a, T b) const {
+    return less(kind, b, a);
+  }
 };
 struct LessOrEqual {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const { return a == b || less(kind, a, b); }
+  bool operator()(Kind kind, T a, T b) const {
+    return a == b || less(kind, a, b);
+  }
 };
 struct GreaterOrEqual {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const { return a == b || less(kind, b, a); }
+  bool operator()(Kind kind, T a, T b) const {
+    return a == b || less(kind, b, a);
+  }
 };
 struct Equal {
   template <class T>
-  bool operator()(Kind, T a, T b) const { return a == b; }
+  bool operator()(Kind, T a, T b) const {
+    return a == b;
+  }
 };
 
 Result<Shape> common_shape(const Call& call, const Value& a, const Value& b) {
   const std::optional<Shape> shape = broadcast(a.shape(), b.shape());
-  if (!shape) return call.invalid("the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) + " do not fit together");
+  if (!shape)
+    return call.invalid("the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) + " do not fit together");
   return *shape;
 }
 
@@ -98,11 +109,12 @@ Result<Value> arithmetic(const Call& call, const Value& a, const Value& b) {
   const Kind kind{a.dtype()};
   if (a.is_real())
     return Value(a.dtype(), to,
-                 combined<double>(a.reals(), a.shape(), b.reals(), b.shape(), to, [&](double x, double y) { return F{}(kind, x, y); }));
-  return Value(a.dtype(), to,
-               combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) {
-                 return wrapped_to(kind.dtype, F{}(kind, x, y));
-               }));
+                 combined<double>(a.reals(), a.shape(), b.reals(), b.shape(), to,
+                                  [&](double x, double y) { return F{}(kind, x, y); }));
+  return Value(
+      a.dtype(), to,
+      combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
+                             [&](std::int64_t x, std::int64_t y) { return wrapped_to(kind.dtype, F{}(kind, x, y)); }));
 }
 
 template <class F>
@@ -137,8 +149,10 @@ Outputs compared(const Call& call) {
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
   const Kind kind{a.dtype()};
   Integers result =
-      a.is_real() ? combined<std::int64_t>(a.reals(), a.shape(), b.reals(), b.shape(), to, [&](double x, double y) { return F{}(kind, x, y) ? 1 : 0; })
-                  : combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) { return F{}(kind, x, y) ? 1 : 0; });
+      a.is_real() ? combined<std::int64_t>(a.reals(), a.shape(), b.reals(), b.shape(), to,
+                                           [&](double x, double y) { return F{}(kind, x, y) ? 1 : 0; })
+                  : combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
+                                           [&](std::int64_t x, std::int64_t y) { return F{}(kind, x, y) ? 1 : 0; });
   return Values{Value(DType::kBool, to, std::move(result))};
 }
 
@@ -149,9 +163,10 @@ Outputs of_integers(const Call& call) {
   if (a.is_real() || b.is_real()) return call.invalid("its operands are not integers");
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
   const DType dtype = a.dtype();
-  return Values{Value(dtype, to, combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, [&](std::int64_t x, std::int64_t y) {
-                        return wrapped_to(dtype, F{}(x, y));
-                      }))};
+  return Values{
+      Value(dtype, to,
+            combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
+                                   [&](std::int64_t x, std::int64_t y) { return wrapped_to(dtype, F{}(x, y)); }))};
 }
 struct And {
   std::int64_t operator()(std::int64_t a, std::int64_t b) const { return a & b; }
@@ -174,7 +189,8 @@ Outputs bit_shift(const Call& call) {
     if (left) return wrapped_to(dtype, as_signed(bits_of(x) << bits_of(by)));
     return fills ? x >> by : as_signed(bits_of(x) >> bits_of(by));
   };
-  return Values{Value(dtype, to, combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, shifted))};
+  return Values{
+      Value(dtype, to, combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to, shifted))};
 }
 
 // The same bits as elements of another type that is as wide.
@@ -197,7 +213,8 @@ Outputs power(const Call& call) {
     return all;
   };
   const Reals x = convert(a), y = convert(b);
-  Reals result = combined<double>(x, a.shape(), y, b.shape(), to, [](double base, double exponent) { return std::pow(base, exponent); });
+  Reals result = combined<double>(x, a.shape(), y, b.shape(), to,
+                                  [](double base, double exponent) { return std::pow(base, exponent); });
   if (a.is_real()) return Values{Value(a.dtype(), to, std::move(result))};
   Integers whole(result.size());
   for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = wrapped_to(a.dtype(), static_cast<std::int64_t>(result[i]));
@@ -297,7 +314,8 @@ Outputs where(const Call& call) {
   if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
   ASSAY_TRY(const Shape both, common_shape(call, a, b));
   const std::optional<Shape> to = broadcast(call.shape(0), both);
-  if (!to) return call.invalid("the shapes " + to_string(call.shape(0)) + " and " + to_string(both) + " do not fit together");
+  if (!to)
+    return call.invalid("the shapes " + to_string(call.shape(0)) + " and " + to_string(both) + " do not fit together");
   const Value chosen = repeated(call.operand(0).with_shape(call.shape(0)), *to);
   const auto choose = [&](auto x, auto y) {
     using T = std::remove_cvref_t<decltype(x[0])>;
@@ -358,7 +376,9 @@ Value cast(const Value& x, DType to) {
       if (to == DType::kUInt64 && whole >= kEnd)
         y[i] = as_signed(static_cast<std::uint64_t>(std::min(whole, 2 * kEnd * (1 - 1e-16))));
       else
-        y[i] = std::isnan(whole) ? 0 : wrapped_to(to, static_cast<std::int64_t>(std::clamp(whole, -kEnd, kEnd * (1 - 1e-15))));
+        y[i] = std::isnan(whole)
+                   ? 0
+                   : wrapped_to(to, static_cast<std::int64_t>(std::clamp(whole, -kEnd, kEnd * (1 - 1e-15))));
     }
   }
   return {to, x.shape(), std::move(y)};

@@ -18,7 +18,9 @@ Result<Integers> indices_of(const Call& call, std::size_t operand, std::int64_t 
   ASSAY_TRY(const auto given, call.integers(operand));
   Integers all(given.begin(), given.end());
   for (std::int64_t& index : all) {
-    if (index < -extent || index >= extent) return call.invalid("the index " + std::to_string(index) + " of an axis of " + std::to_string(extent) + " elements");
+    if (index < -extent || index >= extent)
+      return call.invalid("the index " + std::to_string(index) + " of an axis of " + std::to_string(extent) +
+                          " elements");
     if (index < 0) index += extent;
   }
   return all;
@@ -41,12 +43,14 @@ Outputs gather(const Call& call) {
 }
 
 // For each element of `indices`: the place in `data` where its own index on `axis` is replaced by the element.
-Result<std::vector<std::int64_t>> places_on_axis(const Call& call, const Value& data, std::size_t operand, std::int64_t axis) {
+Result<std::vector<std::int64_t>> places_on_axis(const Call& call, const Value& data, std::size_t operand,
+                                                 std::int64_t axis) {
   const Shape& shape = call.shape(operand);
   if (shape.size() != data.shape().size()) return call.invalid("its indices have another rank than the data");
   ASSAY_TRY(const Integers indices, indices_of(call, operand, data.extent(axis)));
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (static_cast<std::int64_t>(i) != axis && shape[i] > data.shape()[i]) return call.invalid("its indices have more elements than the data beside the axis");
+    if (static_cast<std::int64_t>(i) != axis && shape[i] > data.shape()[i])
+      return call.invalid("its indices have more elements than the data beside the axis");
   const std::vector<std::int64_t> strides = strides_of(data.shape());
   std::vector<std::int64_t> walk = strides;
   walk[static_cast<std::size_t>(axis)] = 0;
@@ -76,20 +80,25 @@ Result<Tuples> tuples_of(const Call& call, std::size_t operand, std::size_t batc
   const Value& data = call.operand(0);
   const Shape& shape = call.shape(operand);
   ASSAY_TRY(const auto indices, call.integers(operand));
-  if (shape.empty() || batch_axes >= shape.size()) return call.invalid("its indices have rank 0, or batch_dims beyond it");
+  if (shape.empty() || batch_axes >= shape.size())
+    return call.invalid("its indices have rank 0, or batch_dims beyond it");
   Tuples tuples;
   tuples.length = static_cast<std::size_t>(shape.back());
-  if (tuples.length + batch_axes > data.shape().size()) return call.invalid("its indices name more axes than the data has");
+  if (tuples.length + batch_axes > data.shape().size())
+    return call.invalid("its indices name more axes than the data has");
   const std::vector<std::int64_t> strides = strides_of(data.shape());
   for (std::size_t i = batch_axes + tuples.length; i < data.shape().size(); ++i) tuples.size *= data.shape()[i];
-  const std::int64_t count = count_of(Shape(shape.begin(), shape.end() - 1)), batches = count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(batch_axes)));
+  const std::int64_t count = count_of(Shape(shape.begin(), shape.end() - 1)),
+                     batches = count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(batch_axes)));
   const std::int64_t of_batch = batch_axes == 0 ? 0 : strides[batch_axes - 1];
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t place = batches == 0 ? 0 : i / std::max<std::int64_t>(count / batches, 1) * of_batch;
     for (std::size_t k = 0; k < tuples.length; ++k) {
       std::int64_t index = indices[static_cast<std::size_t>(i) * tuples.length + k];
       const std::int64_t extent = data.shape()[batch_axes + k];
-      if (index < -extent || index >= extent) return call.invalid("the index " + std::to_string(index) + " of an axis of " + std::to_string(extent) + " elements");
+      if (index < -extent || index >= extent)
+        return call.invalid("the index " + std::to_string(index) + " of an axis of " + std::to_string(extent) +
+                            " elements");
       place += (index < 0 ? index + extent : index) * strides[batch_axes + k];
     }
     tuples.places.push_back(place);
@@ -101,7 +110,8 @@ Outputs gather_nd(const Call& call) {
   const auto batch_axes = static_cast<std::size_t>(std::max<std::int64_t>(call.integer("batch_dims", 0), 0));
   ASSAY_TRY(const Tuples tuples, tuples_of(call, 1, batch_axes));
   Shape shape(call.shape(1).begin(), call.shape(1).end() - 1);
-  shape.insert(shape.end(), call.shape(0).begin() + static_cast<std::ptrdiff_t>(batch_axes + tuples.length), call.shape(0).end());
+  shape.insert(shape.end(), call.shape(0).begin() + static_cast<std::ptrdiff_t>(batch_axes + tuples.length),
+               call.shape(0).end());
   std::vector<std::int64_t> places;
   for (const std::int64_t first : tuples.places)
     for (std::int64_t i = 0; i < tuples.size; ++i) places.push_back(first + i);
@@ -119,7 +129,8 @@ T combine(std::string_view how, T before, T now) {
 // The data with other elements at some places.
 Outputs replaced(const Call& call, std::span<const std::int64_t> places, const Value& updates) {
   const Value& x = call.operand(0);
-  if (updates.count() != places.size() || updates.is_real() != x.is_real()) return call.invalid("its updates have another shape or type");
+  if (updates.count() != places.size() || updates.is_real() != x.is_real())
+    return call.invalid("its updates have another shape or type");
   const std::string_view how = call.text("reduction", "none");
   return with_elements(x, [&](auto elements) -> Outputs {
     using T = std::remove_cvref_t<decltype(elements[0])>;
@@ -153,7 +164,8 @@ Outputs tensor_scatter(const Call& call) {
   const Value &cache = call.operand(0), &update = call.operand(1);
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", -2), cache.rank()));
   const bool circular = call.text("mode", "linear") == "circular";
-  if (update.rank() != cache.rank() || axis == 0) return call.invalid("its update has another rank, or the axis is that of the batch");
+  if (update.rank() != cache.rank() || axis == 0)
+    return call.invalid("its update has another rank, or the axis is that of the batch");
   Integers first(static_cast<std::size_t>(cache.extent(0)), 0);
   if (call.has(2)) {
     ASSAY_TRY(const auto given, call.integers(2));
@@ -180,7 +192,8 @@ Outputs tensor_scatter(const Call& call) {
 
 Outputs one_hot(const Call& call) {
   ASSAY_TRY(const double given_depth, call.scalar(1));
-  if (call.operand(2).count() != 2 || given_depth < 0 || given_depth > 1e9) return call.invalid("its depth or values do not fit");
+  if (call.operand(2).count() != 2 || given_depth < 0 || given_depth > 1e9)
+    return call.invalid("its depth or values do not fit");
   const auto depth = static_cast<std::int64_t>(given_depth);
   const std::int64_t rank = call.operand(0).rank() + 1;
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", -1), rank));
@@ -213,12 +226,16 @@ Outputs top_k(const Call& call) {
   Integers indices(places.size());
   for (std::int64_t i = 0; i < parts.outer * parts.inner; ++i) {
     const std::int64_t o = i / parts.inner, inner = i % parts.inner;
-    const auto at = [&](std::int64_t n) { return static_cast<std::size_t>((o * parts.extent + n) * parts.inner + inner); };
+    const auto at = [&](std::int64_t n) {
+      return static_cast<std::size_t>((o * parts.extent + n) * parts.inner + inner);
+    };
     std::vector<std::int64_t> order(static_cast<std::size_t>(parts.extent));
     std::iota(order.begin(), order.end(), std::int64_t{0});
     // Of equal elements the first comes first.
     with_elements(x, [&](auto elements) {
-      std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return largest ? elements[at(a)] > elements[at(b)] : elements[at(a)] < elements[at(b)]; });
+      std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+        return largest ? elements[at(a)] > elements[at(b)] : elements[at(a)] < elements[at(b)];
+      });
     });
     for (std::int64_t n = 0; n < k; ++n) {
       const auto to = static_cast<std::size_t>((o * k + n) * parts.inner + inner);
@@ -257,17 +274,20 @@ Outputs compress(const Call& call) {
   const Around parts = around(x.shape(), axis);
   Shape shape = x.shape();
   shape[static_cast<std::size_t>(axis)] = 0;
-  for (std::int64_t k = 0; k < parts.extent && k < static_cast<std::int64_t>(condition.size()); ++k) shape[static_cast<std::size_t>(axis)] += condition[static_cast<std::size_t>(k)] != 0 ? 1 : 0;
+  for (std::int64_t k = 0; k < parts.extent && k < static_cast<std::int64_t>(condition.size()); ++k)
+    shape[static_cast<std::size_t>(axis)] += condition[static_cast<std::size_t>(k)] != 0 ? 1 : 0;
   for (std::int64_t o = 0; o < parts.outer; ++o)
     for (std::int64_t k = 0; k < parts.extent && k < static_cast<std::int64_t>(condition.size()); ++k)
-      for (std::int64_t i = 0; i < parts.inner && condition[static_cast<std::size_t>(k)] != 0; ++i) places.push_back((o * parts.extent + k) * parts.inner + i);
+      for (std::int64_t i = 0; i < parts.inner && condition[static_cast<std::size_t>(k)] != 0; ++i)
+        places.push_back((o * parts.extent + k) * parts.inner + i);
   return Values{gathered(x, std::move(shape), places)};
 }
 
 // The different parts of a tensor along an axis, or its different elements.
 Outputs unique(const Call& call) {
   const bool flat = call.node().attribute("axis") == nullptr;
-  const Value x = flat ? call.operand(0).with_shape({static_cast<std::int64_t>(call.operand(0).count())}) : call.operand(0);
+  const Value x =
+      flat ? call.operand(0).with_shape({static_cast<std::int64_t>(call.operand(0).count())}) : call.operand(0);
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", 0), x.rank()));
   const Around parts = around(x.shape(), axis);
   // Ordered by their elements; of equal ones the first counts.
@@ -275,17 +295,20 @@ Outputs unique(const Call& call) {
   for (std::int64_t k = 0; k < parts.extent; ++k) {
     Reals part;
     for (std::int64_t o = 0; o < parts.outer; ++o)
-      for (std::int64_t i = 0; i < parts.inner; ++i) part.push_back(x.number(static_cast<std::size_t>((o * parts.extent + k) * parts.inner + i)));
+      for (std::int64_t i = 0; i < parts.inner; ++i)
+        part.push_back(x.number(static_cast<std::size_t>((o * parts.extent + k) * parts.inner + i)));
     found[std::move(part)].push_back(k);
   }
   std::vector<std::vector<std::int64_t>> groups;
   for (auto& [part, members] : found) groups.push_back(std::move(members));
-  if (call.integer("sorted", 1) == 0) std::ranges::sort(groups, {}, [](const auto& members) { return members.front(); });
+  if (call.integer("sorted", 1) == 0)
+    std::ranges::sort(groups, {}, [](const auto& members) { return members.front(); });
   Integers first, counts, inverse(static_cast<std::size_t>(parts.extent));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     first.push_back(groups[g].front());
     counts.push_back(static_cast<std::int64_t>(groups[g].size()));
-    for (const std::int64_t member : groups[g]) inverse[static_cast<std::size_t>(member)] = static_cast<std::int64_t>(g);
+    for (const std::int64_t member : groups[g])
+      inverse[static_cast<std::size_t>(member)] = static_cast<std::int64_t>(g);
   }
   std::vector<std::int64_t> places;
   for (std::int64_t o = 0; o < parts.outer; ++o)

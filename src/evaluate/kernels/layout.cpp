@@ -13,7 +13,9 @@ namespace {
 Outputs identity(const Call& call) { return Values{call.operand(0)}; }
 
 Outputs dropout(const Call& call) {
-  const auto number = [&](std::size_t i, double otherwise) { return call.has(i) && call.operand(i).count() == 1 ? call.operand(i).number(0) : otherwise; };
+  const auto number = [&](std::size_t i, double otherwise) {
+    return call.has(i) && call.operand(i).count() == 1 ? call.operand(i).number(0) : otherwise;
+  };
   if (number(2, 0) != 0 && number(1, 0.5) != 0) return call.unsupported("its training mode");
   Values results{call.operand(0)};
   results.push_back(Value(DType::kBool, call.shape(0), Integers(call.operand(0).count(), 1)));
@@ -23,7 +25,8 @@ Outputs dropout(const Call& call) {
 Outputs shaped(const Call& call, Shape shape) {
   const Result<std::int64_t> count = element_count(shape);
   if (!count || static_cast<std::size_t>(*count) != call.operand(0).count())
-    return call.invalid("the shape " + to_string(shape) + " does not have as many elements as " + to_string(call.shape(0)));
+    return call.invalid("the shape " + to_string(shape) + " does not have as many elements as " +
+                        to_string(call.shape(0)));
   return Values{call.operand(0).with_shape(std::move(shape))};
 }
 
@@ -36,16 +39,20 @@ Outputs reshape(const Call& call) {
       if (i >= call.shape(0).size()) return call.invalid("its shape has a 0 beyond the axes of the input");
       shape[i] = call.shape(0)[i];
     }
-    if (shape[i] == -1) open = static_cast<std::int64_t>(i);
-    else known = times(known, shape[i]);
+    if (shape[i] == -1)
+      open = static_cast<std::int64_t>(i);
+    else
+      known = times(known, shape[i]);
     if (shape[i] < -1) return call.invalid("its shape has a negative extent");
   }
-  if (open >= 0) shape[static_cast<std::size_t>(open)] = known == 0 ? 0 : static_cast<std::int64_t>(call.operand(0).count()) / known;
+  if (open >= 0)
+    shape[static_cast<std::size_t>(open)] = known == 0 ? 0 : static_cast<std::int64_t>(call.operand(0).count()) / known;
   return shaped(call, std::move(shape));
 }
 
 Outputs flatten(const Call& call) {
-  const std::int64_t rank = call.operand(0).rank(), given = call.integer("axis", 1), axis = given < 0 ? given + rank : given;
+  const std::int64_t rank = call.operand(0).rank(), given = call.integer("axis", 1),
+                     axis = given < 0 ? given + rank : given;
   if (axis < 0 || axis > rank) return call.invalid("an axis beyond the input");
   const Around parts = around(call.shape(0), axis, rank);
   return shaped(call, {parts.outer, parts.extent});
@@ -69,7 +76,8 @@ Outputs unsqueeze(const Call& call) {
   ASSAY_TRY(const std::vector<std::int64_t> axes, call.axes(given, rank));
   Shape shape;
   std::size_t next = 0;
-  for (std::int64_t i = 0; i < rank; ++i) shape.push_back(std::ranges::find(axes, i) != axes.end() ? 1 : call.shape(0)[next++]);
+  for (std::int64_t i = 0; i < rank; ++i)
+    shape.push_back(std::ranges::find(axes, i) != axes.end() ? 1 : call.shape(0)[next++]);
   return shaped(call, std::move(shape));
 }
 
@@ -94,7 +102,8 @@ Outputs expand(const Call& call) {
   ASSAY_TRY(const auto wanted, call.integers(1));
   const Shape to(wanted.begin(), wanted.end());
   const std::optional<Shape> shape = broadcast(call.shape(0), to);
-  if (!shape || !element_count(*shape)) return call.invalid("the shape " + to_string(call.shape(0)) + " cannot be repeated to " + to_string(to));
+  if (!shape || !element_count(*shape))
+    return call.invalid("the shape " + to_string(call.shape(0)) + " cannot be repeated to " + to_string(to));
   return Values{repeated(call.operand(0), *shape)};
 }
 
@@ -105,7 +114,8 @@ Outputs concat(const Call& call) {
   shape[static_cast<std::size_t>(axis)] = 0;
   for (std::size_t i = 0; i < call.operand_count(); ++i) {
     Shape other = call.shape(i);
-    if (static_cast<std::int64_t>(other.size()) != rank || call.operand(i).is_real() != call.operand(0).is_real()) return call.invalid("its operands have different ranks or types");
+    if (static_cast<std::int64_t>(other.size()) != rank || call.operand(i).is_real() != call.operand(0).is_real())
+      return call.invalid("its operands have different ranks or types");
     shape[static_cast<std::size_t>(axis)] += other[static_cast<std::size_t>(axis)];
     other[static_cast<std::size_t>(axis)] = call.shape(0)[static_cast<std::size_t>(axis)];
     if (other != call.shape(0)) return call.invalid("its operands differ beside the axis");
@@ -146,7 +156,8 @@ Outputs split(const Call& call) {
     const std::int64_t parts = call.integer("num_outputs", static_cast<std::int64_t>(call.node().outputs.size()));
     if (parts < 1) return call.invalid("a number of outputs below 1");
     const std::int64_t each = (extent + parts - 1) / parts;
-    for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::max<std::int64_t>(0, std::min(each, extent - i * each)));
+    for (std::int64_t i = 0; i < parts; ++i)
+      sizes.push_back(std::max<std::int64_t>(0, std::min(each, extent - i * each)));
   }
   Values results;
   std::int64_t first = 0;
@@ -173,7 +184,8 @@ Outputs slice(const Call& call) {
     std::iota(given.begin(), given.end(), std::int64_t{0});
   }
   ASSAY_TRY(const std::vector<std::int64_t> axes, call.axes(given, x.rank()));
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) return call.invalid("lists of different lengths");
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return call.invalid("lists of different lengths");
   Strided walk{.shape = x.shape(), .strides = strides_of(x.shape())};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
@@ -205,7 +217,8 @@ Outputs tile(const Call& call) {
 }
 
 // Where each place of a padded axis comes from; −1: the constant.
-std::vector<std::int64_t> padded_axis(std::string_view mode, std::int64_t extent, std::int64_t before, std::int64_t after) {
+std::vector<std::int64_t> padded_axis(std::string_view mode, std::int64_t extent, std::int64_t before,
+                                      std::int64_t after) {
   std::vector<std::int64_t> places;
   for (std::int64_t i = -before; i < extent + after; ++i) {
     std::int64_t at = i;
@@ -269,7 +282,8 @@ Outputs pad(const Call& call) {
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t before = pads[i], after = pads[axes.size() + i], extent = x.extent(axes[i]);
-    if (extent + before + after < 0 || before > (std::int64_t{1} << 40) || after > (std::int64_t{1} << 40)) return call.invalid("padding that does not fit the axis");
+    if (extent + before + after < 0 || before > (std::int64_t{1} << 40) || after > (std::int64_t{1} << 40))
+      return call.invalid("padding that does not fit the axis");
     places[static_cast<std::size_t>(axes[i])] = padded_axis(mode, extent, before, after);
   }
   return Values{chosen(x, places, constant)};
@@ -304,17 +318,22 @@ Outputs depth_to_space(const Call& call) {
   if (x.rank() != 4 || b < 1 || x.extent(1) % (b * b) != 0) return call.invalid("its blocksize does not fit the input");
   const std::int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3), plane = h * w;
   const bool column_first = call.text("mode", "DCR") == "CRD";
-  const std::int64_t of_c = column_first ? b * b * plane : plane, of_row = column_first ? b * plane : b * c * plane, of_column = column_first ? plane : c * plane;
-  return Values{gathered(x, {{n, c, h, b, w, b}, {x.extent(1) * plane, of_c, w, of_row, 1, of_column}}).with_shape({n, c, h * b, w * b})};
+  const std::int64_t of_c = column_first ? b * b * plane : plane, of_row = column_first ? b * plane : b * c * plane,
+                     of_column = column_first ? plane : c * plane;
+  return Values{gathered(x, {{n, c, h, b, w, b}, {x.extent(1) * plane, of_c, w, of_row, 1, of_column}})
+                    .with_shape({n, c, h * b, w * b})};
 }
 
 Outputs space_to_depth(const Call& call) {
   const Value& x = call.operand(0);
   const std::int64_t b = call.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0) return call.invalid("its blocksize does not fit the input");
-  const std::int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b, row = x.extent(3), plane = x.extent(2) * row;
+  if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
+    return call.invalid("its blocksize does not fit the input");
+  const std::int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b, row = x.extent(3),
+                     plane = x.extent(2) * row;
   const bool by_channel = call.text("mode", "DCR") == "CRD";
-  const Strided walk = by_channel ? Strided{{n, c, b, b, h, w}, {c * plane, plane, row, 1, b * row, b}} : Strided{{n, b, b, c, h, w}, {c * plane, row, 1, plane, b * row, b}};
+  const Strided walk = by_channel ? Strided{{n, c, b, b, h, w}, {c * plane, plane, row, 1, b * row, b}}
+                                  : Strided{{n, b, b, c, h, w}, {c * plane, row, 1, plane, b * row, b}};
   return Values{gathered(x, walk).with_shape({n, c * b * b, h, w})};
 }
 
@@ -323,12 +342,14 @@ Outputs reverse_sequence(const Call& call) {
   ASSAY_TRY(const auto lengths, call.integers(1));
   ASSAY_TRY(const std::int64_t time, call.axis(call.integer("time_axis", 0), x.rank()));
   ASSAY_TRY(const std::int64_t batch, call.axis(call.integer("batch_axis", 1), x.rank()));
-  if (time == batch || static_cast<std::int64_t>(lengths.size()) != x.extent(batch)) return call.invalid("its lengths do not fit the input");
+  if (time == batch || static_cast<std::int64_t>(lengths.size()) != x.extent(batch))
+    return call.invalid("its lengths do not fit the input");
   const std::vector<std::int64_t> strides = strides_of(x.shape());
   std::vector<std::int64_t> places(x.count());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i);
-    const std::int64_t t = place / strides[static_cast<std::size_t>(time)] % x.extent(time), b = place / strides[static_cast<std::size_t>(batch)] % x.extent(batch);
+    const std::int64_t t = place / strides[static_cast<std::size_t>(time)] % x.extent(time),
+                       b = place / strides[static_cast<std::size_t>(batch)] % x.extent(batch);
     const std::int64_t length = lengths[static_cast<std::size_t>(b)];
     if (length < 0 || length > x.extent(time)) return call.invalid("a length beyond the axis");
     places[i] = t < length ? place + (length - 1 - 2 * t) * strides[static_cast<std::size_t>(time)] : place;

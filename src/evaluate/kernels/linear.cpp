@@ -51,7 +51,8 @@ Outputs gemm(const Call& call) {
 }
 
 // A walk over an operand whose axes have labels: one axis of the walk for each label of `order`.
-Strided labelled(const std::string& labels, const Shape& shape, const std::string& order, const std::map<char, std::int64_t>& extents) {
+Strided labelled(const std::string& labels, const Shape& shape, const std::string& order,
+                 const std::map<char, std::int64_t>& extents) {
   const std::vector<std::int64_t> own = strides_of(shape);
   Strided view;
   for (const char label : order) {
@@ -71,14 +72,18 @@ struct Term {
   Value value;
 };
 
-Result<Term> pair_product(const Call& call, const Term& a, const Term& b, const std::string& still_needed, const std::map<char, std::int64_t>& extents) {
+Result<Term> pair_product(const Call& call, const Term& a, const Term& b, const std::string& still_needed,
+                          const std::map<char, std::int64_t>& extents) {
   const auto has = [](const std::string& labels, char label) { return labels.find(label) != std::string::npos; };
   std::string batch, rows, columns, sums;
   for (const auto& [label, extent] : extents) {
     const bool in_a = has(a.labels, label), in_b = has(b.labels, label), needed = has(still_needed, label);
-    if (in_a && in_b) (needed ? batch : sums) += label;
-    else if (in_a) (needed ? rows : sums) += label;
-    else if (in_b) (needed ? columns : sums) += label;
+    if (in_a && in_b)
+      (needed ? batch : sums) += label;
+    else if (in_a)
+      (needed ? rows : sums) += label;
+    else if (in_b)
+      (needed ? columns : sums) += label;
   }
   const auto extent_of = [&](const std::string& labels) {
     std::int64_t product = 1;
@@ -87,8 +92,10 @@ Result<Term> pair_product(const Call& call, const Term& a, const Term& b, const 
   };
   const std::int64_t n = extent_of(batch), m = extent_of(rows), k = extent_of(sums), p = extent_of(columns);
   // A label that only one operand sums is summed there: the other is constant along it, with stride 0.
-  const Value left = gathered(a.value, labelled(a.labels, a.value.shape(), batch + rows + sums, extents)).with_shape({n, m, k});
-  const Value right = gathered(b.value, labelled(b.labels, b.value.shape(), batch + sums + columns, extents)).with_shape({n, k, p});
+  const Value left =
+      gathered(a.value, labelled(a.labels, a.value.shape(), batch + rows + sums, extents)).with_shape({n, m, k});
+  const Value right =
+      gathered(b.value, labelled(b.labels, b.value.shape(), batch + sums + columns, extents)).with_shape({n, k, p});
   ASSAY_TRY(const Value product, matrix_product(call, left, right));
   Shape shape;
   for (const char label : batch + rows + columns) shape.push_back(extents.at(label));
@@ -104,15 +111,20 @@ Outputs einsum(const Call& call) {
   for (std::size_t i = 0; i < call.operand_count(); ++i) {
     std::string needed = read->result;
     for (std::size_t j = i + 1; j < call.operand_count(); ++j) needed += read->operands[j];
-    ASSAY_TRY(result, pair_product(call, result, {read->operands[i], as_reals(call.operand(i))}, needed, read->extents));
+    ASSAY_TRY(result,
+              pair_product(call, result, {read->operands[i], as_reals(call.operand(i))}, needed, read->extents));
   }
-  return Values{as_type(gathered(result.value, labelled(result.labels, result.value.shape(), read->result, read->extents)), call.dtype(0))};
+  return Values{
+      as_type(gathered(result.value, labelled(result.labels, result.value.shape(), read->result, read->extents)),
+              call.dtype(0))};
 }
 
 Outputs determinant(const Call& call) {
   ASSAY_TRY(const auto all, call.reals(0));
   const std::int64_t rank = call.operand(0).rank();
-  if (rank < 2 || call.shape(0)[static_cast<std::size_t>(rank) - 1] != call.shape(0)[static_cast<std::size_t>(rank) - 2]) return call.invalid("its operand is not square");
+  if (rank < 2 ||
+      call.shape(0)[static_cast<std::size_t>(rank) - 1] != call.shape(0)[static_cast<std::size_t>(rank) - 2])
+    return call.invalid("its operand is not square");
   const auto n = static_cast<std::size_t>(call.shape(0).back());
   Reals results;
   for (std::size_t first = 0; first < all.size(); first += n * n) {

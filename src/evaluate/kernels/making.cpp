@@ -22,8 +22,10 @@ Outputs constant(const Call& call) {
     ASSAY_TRY(Value value, value_of(call, *tensor));
     return Values{std::move(value)};
   }
-  if (node.attribute("value_float") != nullptr) return Values{Value(DType::kFloat32, {}, Reals{call.number("value_float", 0)})};
-  if (node.attribute("value_int") != nullptr) return Values{Value(DType::kInt64, {}, Integers{call.integer("value_int", 0)})};
+  if (node.attribute("value_float") != nullptr)
+    return Values{Value(DType::kFloat32, {}, Reals{call.number("value_float", 0)})};
+  if (node.attribute("value_int") != nullptr)
+    return Values{Value(DType::kInt64, {}, Integers{call.integer("value_int", 0)})};
   if (const auto* found = node.attribute("value_floats"))
     if (const auto* all = found->get<std::span<const float>>())
       return Values{Value(DType::kFloat32, {static_cast<std::int64_t>(all->size())}, Reals(all->begin(), all->end()))};
@@ -42,24 +44,30 @@ Outputs constant_of_shape(const Call& call) {
   Shape shape(given.begin(), given.end());
   ASSAY_TRY(const std::int64_t count, element_count(shape));
   if (one.count() != 1) return call.invalid("its value does not have one element");
-  if (one.is_real()) return Values{Value(one.dtype(), std::move(shape), Reals(static_cast<std::size_t>(count), one.reals()[0]))};
+  if (one.is_real())
+    return Values{Value(one.dtype(), std::move(shape), Reals(static_cast<std::size_t>(count), one.reals()[0]))};
   return Values{Value(one.dtype(), std::move(shape), Integers(static_cast<std::size_t>(count), one.integers()[0]))};
 }
 
 Outputs shape_of(const Call& call) {
   const std::int64_t rank = call.operand(0).rank();
-  const auto bound = [&](std::int64_t given) { return std::clamp<std::int64_t>(given < 0 ? given + rank : given, 0, rank); };
+  const auto bound = [&](std::int64_t given) {
+    return std::clamp<std::int64_t>(given < 0 ? given + rank : given, 0, rank);
+  };
   const std::int64_t start = bound(call.integer("start", 0)), end = std::max(start, bound(call.integer("end", rank)));
   Integers extents(call.shape(0).begin() + start, call.shape(0).begin() + end);
   return Values{Value(DType::kInt64, {end - start}, std::move(extents))};
 }
 
-Outputs size_of(const Call& call) { return Values{Value(DType::kInt64, {}, Integers{static_cast<std::int64_t>(call.operand(0).count())})}; }
+Outputs size_of(const Call& call) {
+  return Values{Value(DType::kInt64, {}, Integers{static_cast<std::int64_t>(call.operand(0).count())})};
+}
 
 Outputs range(const Call& call) {
   constexpr double kMost = 1e9;
   for (std::size_t i = 0; i < 3; ++i)
-    if (call.operand(i).count() != 1 || call.operand(i).is_real() != call.operand(0).is_real()) return call.invalid("its operands are not three numbers of one type");
+    if (call.operand(i).count() != 1 || call.operand(i).is_real() != call.operand(0).is_real())
+      return call.invalid("its operands are not three numbers of one type");
   const double start = call.operand(0).number(0), step = call.operand(2).number(0);
   const double count = std::max(0.0, std::ceil((call.operand(1).number(0) - start) / step));
   if (!(count <= kMost)) return call.invalid("a step of 0, or too many elements");
@@ -70,7 +78,8 @@ Outputs range(const Call& call) {
     return Values{Value(call.dtype(0), shape, std::move(y))};
   }
   Integers y;
-  for (std::int64_t i = 0; i < shape[0]; ++i) y.push_back(call.operand(0).integers()[0] + i * call.operand(2).integers()[0]);
+  for (std::int64_t i = 0; i < shape[0]; ++i)
+    y.push_back(call.operand(0).integers()[0] + i * call.operand(2).integers()[0]);
   return Values{Value(call.dtype(0), shape, std::move(y))};
 }
 
@@ -89,12 +98,9 @@ Outputs eye_like(const Call& call) {
 }  // namespace
 
 Operators making_operators() {
-  return {{"Constant", &constant, 0},
-          {"ConstantOfShape", &constant_of_shape},
-          {"EyeLike", &eye_like},
-          {"Range", &range, 3},
-          {"Shape", &shape_of},
-          {"Size", &size_of}};
+  return {{"Constant", &constant, 0}, {"ConstantOfShape", &constant_of_shape},
+          {"EyeLike", &eye_like},     {"Range", &range, 3},
+          {"Shape", &shape_of},       {"Size", &size_of}};
 }
 
 }  // namespace assay::evaluate

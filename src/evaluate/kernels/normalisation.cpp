@@ -10,8 +10,8 @@
 
 namespace assay::evaluate {
 
-NormalisedRows normalise_rows(std::span<const double> x, std::size_t size, double epsilon, bool centres, std::span<const double> scale,
-                              std::span<const double> shift) {
+NormalisedRows normalise_rows(std::span<const double> x, std::size_t size, double epsilon, bool centres,
+                              std::span<const double> scale, std::span<const double> shift) {
   NormalisedRows rows{.y = Reals(x.size()), .mean = {}, .inverse_deviation = {}};
   for (std::size_t first = 0; size > 0 && first + size <= x.size(); first += size) {
     double mean = 0, variance = 0;
@@ -22,7 +22,8 @@ NormalisedRows normalise_rows(std::span<const double> x, std::size_t size, doubl
     for (std::size_t i = 0; i < size; ++i) variance += (x[first + i] - mean) * (x[first + i] - mean);
     const double inverse = 1 / std::sqrt(variance / static_cast<double>(size) + epsilon);
     for (std::size_t i = 0; i < size; ++i)
-      rows.y[first + i] = (x[first + i] - mean) * inverse * (scale.empty() ? 1.0 : scale[i]) + (shift.empty() ? 0.0 : shift[i]);
+      rows.y[first + i] =
+          (x[first + i] - mean) * inverse * (scale.empty() ? 1.0 : scale[i]) + (shift.empty() ? 0.0 : shift[i]);
     rows.mean.push_back(mean);
     rows.inverse_deviation.push_back(inverse);
   }
@@ -50,7 +51,8 @@ Outputs over_last_axes(const Call& call, bool centres) {
   // A scale that differs from row to row belongs to no other axis: it is applied to the whole.
   ASSAY_TRY(const Reals scale, fitted(call, 1, normalised));
   ASSAY_TRY(const Reals shift, fitted(call, 2, normalised));
-  NormalisedRows rows = normalise_rows(x, static_cast<std::size_t>(count_of(normalised)), epsilon_of(call), centres, scale, shift);
+  NormalisedRows rows =
+      normalise_rows(x, static_cast<std::size_t>(count_of(normalised)), epsilon_of(call), centres, scale, shift);
   Values results{Value(call.dtype(0), call.shape(0), std::move(rows.y))};
   if (!centres) return results;
   Shape of_rows = call.shape(0);
@@ -97,7 +99,8 @@ Outputs batch_normalization(const Call& call) {
     std::fill(variance.begin(), variance.end(), 0.0);
     const auto channel = [&](std::size_t i) { return i / static_cast<std::size_t>(parts.inner) % channels; };
     for (std::size_t i = 0; i < x.size(); ++i) mean[channel(i)] += x[i] / n;
-    for (std::size_t i = 0; i < x.size(); ++i) variance[channel(i)] += (x[i] - mean[channel(i)]) * (x[i] - mean[channel(i)]) / n;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      variance[channel(i)] += (x[i] - mean[channel(i)]) * (x[i] - mean[channel(i)]) / n;
     for (const auto& [before, now] : {std::pair(given[2], &mean), std::pair(given[3], &variance)}) {
       Reals all(channels);
       for (std::size_t c = 0; c < channels; ++c) all[c] = before[c] * momentum + (*now)[c] * (1 - momentum);
@@ -123,13 +126,15 @@ Outputs by_groups(const Call& call, std::int64_t groups) {
   if (call.operand(0).rank() < 2) return call.invalid("an input of rank below 2");
   const std::int64_t channels = call.shape(0)[1], items = call.shape(0)[0];
   const bool of_groups = scale.size() == static_cast<std::size_t>(groups);
-  if (groups < 1 || channels % groups != 0 || scale.size() != bias.size() || (!of_groups && scale.size() != static_cast<std::size_t>(channels)))
+  if (groups < 1 || channels % groups != 0 || scale.size() != bias.size() ||
+      (!of_groups && scale.size() != static_cast<std::size_t>(channels)))
     return call.invalid("its scale, bias or groups do not fit the channels");
   const auto plane = static_cast<std::size_t>(around(call.shape(0), 1).inner);
   const auto own = static_cast<std::size_t>(channels / groups);
   NormalisedRows rows = normalise_rows(x, own * plane, epsilon_of(call), true, {}, {});
   for (std::size_t i = 0; items > 0 && i < rows.y.size(); ++i) {
-    const std::size_t channel = i / plane % static_cast<std::size_t>(channels), which = of_groups ? channel / own : channel;
+    const std::size_t channel = i / plane % static_cast<std::size_t>(channels),
+                      which = of_groups ? channel / own : channel;
     rows.y[i] = rows.y[i] * scale[which] + bias[which];
   }
   return Values{Value(call.dtype(0), call.shape(0), std::move(rows.y))};
@@ -150,9 +155,12 @@ Outputs lrn(const Call& call) {
   for (std::int64_t o = 0; o < parts.outer; ++o)
     for (std::int64_t c = 0; c < parts.extent; ++c)
       for (std::int64_t i = 0; i < parts.inner; ++i) {
-        const auto at = [&](std::int64_t channel) { return static_cast<std::size_t>((o * parts.extent + channel) * parts.inner + i); };
+        const auto at = [&](std::int64_t channel) {
+          return static_cast<std::size_t>((o * parts.extent + channel) * parts.inner + i);
+        };
         double sum = 0;
-        const std::int64_t first = std::max<std::int64_t>(0, c - (size - 1) / 2), last = std::min(parts.extent - 1, c + size / 2);
+        const std::int64_t first = std::max<std::int64_t>(0, c - (size - 1) / 2),
+                           last = std::min(parts.extent - 1, c + size / 2);
         for (std::int64_t k = first; k <= last; ++k) sum += x[at(k)] * x[at(k)];
         y[at(c)] = x[at(c)] / std::pow(bias + alpha / static_cast<double>(size) * sum, beta);
       }
@@ -180,7 +188,8 @@ Outputs mean_variance_normalization(const Call& call) {
   ASSAY_TRY(const auto x, call.reals(0));
   const auto given = call.node().integers("axes");
   const Integers standard{0, 2, 3};
-  ASSAY_TRY(const std::vector<std::int64_t> axes, call.axes(given ? std::span<const std::int64_t>(*given) : standard, call.operand(0).rank()));
+  ASSAY_TRY(const std::vector<std::int64_t> axes,
+            call.axes(given ? std::span<const std::int64_t>(*given) : standard, call.operand(0).rank()));
   // Elements with the same index on the other axes belong together.
   Shape kept = call.shape(0);
   for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
@@ -199,7 +208,8 @@ Outputs mean_variance_normalization(const Call& call) {
   for (std::size_t i = 0; i < x.size(); ++i) squares[of[i]] += std::pow(x[i] - sum[of[i]] / count[of[i]], 2);
   Reals y(x.size());
   constexpr double kEpsilon = 1e-9;
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] = (x[i] - sum[of[i]] / count[of[i]]) / (std::sqrt(squares[of[i]] / count[of[i]]) + kEpsilon);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    y[i] = (x[i] - sum[of[i]] / count[of[i]]) / (std::sqrt(squares[of[i]] / count[of[i]]) + kEpsilon);
   return Values{Value(call.dtype(0), call.shape(0), std::move(y))};
 }
 

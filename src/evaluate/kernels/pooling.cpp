@@ -14,7 +14,8 @@ namespace {
 using InWindow = std::vector<std::int64_t>;
 
 // Calls body(window number, its elements) for all windows over the spatial extents.
-void for_each_window(const graph::Window& window, const Shape& in, const Shape& out, const std::function<void(std::int64_t, const InWindow&)>& body) {
+void for_each_window(const graph::Window& window, const Shape& in, const Shape& out,
+                     const std::function<void(std::int64_t, const InWindow&)>& body) {
   const std::vector<std::int64_t> strides = strides_of(in);
   const std::int64_t windows = count_of(out), taps = count_of(window.kernel);
   InWindow places;
@@ -23,7 +24,8 @@ void for_each_window(const graph::Window& window, const Shape& in, const Shape& 
     for (std::int64_t t = 0; t < taps; ++t) {
       std::int64_t rest_w = w, rest_t = t, place = 0;
       for (std::size_t axis = in.size(); axis-- > 0;) {
-        const std::int64_t at = rest_w % out[axis] * window.stride[axis] - window.before[axis] + rest_t % window.kernel[axis] * window.dilation[axis];
+        const std::int64_t at = rest_w % out[axis] * window.stride[axis] - window.before[axis] +
+                                rest_t % window.kernel[axis] * window.dilation[axis];
         rest_w /= out[axis];
         rest_t /= window.kernel[axis];
         if (at < 0 || at >= in[axis]) place = -1;
@@ -46,7 +48,10 @@ Result<Pool> pool_of(const Call& call) {
   const auto kernel = call.node().integers("kernel_shape");
   if (!kernel || shape.size() < 3) return call.invalid("it has no kernel_shape, or an input of rank below 3");
   ASSAY_TRY(graph::Window window, window_of(call, shape, Shape(kernel->begin(), kernel->end())));
-  Pool pool{.window = std::move(window), .in = Shape(shape.begin() + 2, shape.end()), .out = {}, .shape = {shape[0], shape[1]}};
+  Pool pool{.window = std::move(window),
+            .in = Shape(shape.begin() + 2, shape.end()),
+            .out = {},
+            .shape = {shape[0], shape[1]}};
   for (std::size_t i = 0; i < pool.in.size(); ++i) {
     pool.out.push_back(std::max<std::int64_t>(pool.window.count(i, pool.in[i], call.integer("ceil_mode", 0) != 0), 0));
     pool.shape.push_back(pool.out.back());
@@ -97,11 +102,13 @@ Outputs pooled(const Call& call, F f) {
   ASSAY_TRY(const auto x, call.reals(0));
   const bool with_padding = call.integer("count_include_pad", 0) != 0;
   std::vector<std::vector<std::int64_t>> counts;
-  for (std::size_t i = 0; i < pool.in.size(); ++i) counts.push_back(pool.window.elements(i, pool.in[i], pool.out[i], with_padding));
+  for (std::size_t i = 0; i < pool.in.size(); ++i)
+    counts.push_back(pool.window.elements(i, pool.in[i], pool.out[i], with_padding));
   Reals y(static_cast<std::size_t>(pool.planes * pool.size_out));
   for_each_window(pool.window, pool.in, pool.out, [&](std::int64_t w, const InWindow& window) {
     std::int64_t count = 1, rest = w;
-    for (std::size_t axis = pool.in.size(); axis-- > 0; rest /= pool.out[axis]) count *= counts[axis][static_cast<std::size_t>(rest % pool.out[axis])];
+    for (std::size_t axis = pool.in.size(); axis-- > 0; rest /= pool.out[axis])
+      count *= counts[axis][static_cast<std::size_t>(rest % pool.out[axis])];
     for (std::int64_t p = 0; p < pool.planes; ++p) {
       Reals elements;
       elements.reserve(window.size());
@@ -157,12 +164,14 @@ Outputs max_unpool(const Call& call) {
   ASSAY_TRY(const auto x, call.reals(0));
   ASSAY_TRY(const auto places, call.integers(1));
   const auto kernel = call.node().integers("kernel_shape");
-  if (!kernel || call.operand(0).rank() < 3 || places.size() != x.size()) return call.invalid("it has no kernel_shape, or places of another shape");
+  if (!kernel || call.operand(0).rank() < 3 || places.size() != x.size())
+    return call.invalid("it has no kernel_shape, or places of another shape");
   ASSAY_TRY(const graph::Window window, window_of(call, call.shape(0), Shape(kernel->begin(), kernel->end())));
   // Places count the elements of the tensor that was pooled, whose extents these are; output_shape may be larger.
   Shape pooled{call.shape(0)[0], call.shape(0)[1]};
   for (std::size_t i = 0; i < kernel->size(); ++i)
-    pooled.push_back((call.shape(0)[i + 2] - 1) * window.stride[i] + window.kernel[i] - window.before[i] - window.after[i]);
+    pooled.push_back((call.shape(0)[i + 2] - 1) * window.stride[i] + window.kernel[i] - window.before[i] -
+                     window.after[i]);
   Shape shape = pooled;
   if (call.has(2)) {
     ASSAY_TRY(const auto given, call.integers(2));
@@ -173,7 +182,8 @@ Outputs max_unpool(const Call& call) {
   Reals y(static_cast<std::size_t>(count), 0.0);
   const std::vector<std::int64_t> strides = strides_of(pooled), to = strides_of(shape);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (places[i] < 0 || places[i] >= count_of(pooled)) return call.invalid("a place beyond the tensor that was pooled");
+    if (places[i] < 0 || places[i] >= count_of(pooled))
+      return call.invalid("a place beyond the tensor that was pooled");
     std::int64_t place = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::int64_t kColumns = 512, kDepth = 128, kRows = 4;
 
-// Compiled for several processors, the best of which is chosen when the program starts. Not with a sanitiser, whose code would
-// run before it is ready.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Compiled for several processors, the best of which is chosen when the program starts. Not with a sanitiser, whose
+// code would run before it is ready.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define ASSAY_FOR_EACH_PROCESSOR __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
 #else
 #define ASSAY_FOR_EACH_PROCESSOR
@@ -21,8 +22,8 @@ constexpr std::int64_t kColumns = 512, kDepth = 128, kRows = 4;
 
 // Four rows of c at once: each element of b that is read serves four products.
 ASSAY_FOR_EACH_PROCESSOR
-void add_panel(const double* __restrict a, std::int64_t a_row, std::int64_t a_column, const double* __restrict b, std::int64_t depth,
-               std::int64_t columns, double* __restrict c, std::int64_t c_row, std::int64_t rows) {
+void add_panel(const double* __restrict a, std::int64_t a_row, std::int64_t a_column, const double* __restrict b,
+               std::int64_t depth, std::int64_t columns, double* __restrict c, std::int64_t c_row, std::int64_t rows) {
   std::int64_t i = 0;
   for (; i + kRows <= rows; i += kRows) {
     double* __restrict c0 = c + i * c_row;
@@ -54,11 +55,14 @@ void add_panel(const double* __restrict a, std::int64_t a_row, std::int64_t a_co
 
 }  // namespace
 
-void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, std::int64_t k, std::int64_t n, int threads) {
+void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, std::int64_t k, std::int64_t n,
+                 int threads) {
   // Parts of the columns of c, and, where c is narrow, of its rows: each part belongs to one thread.
   const std::int64_t column_parts = (n + kColumns - 1) / kColumns;
-  const std::int64_t row_parts = std::clamp<std::int64_t>(m / 32, 1, std::max<std::int64_t>(1, 16 / std::max<std::int64_t>(column_parts, 1)));
-  const double cost = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(column_parts * row_parts, 1));
+  const std::int64_t row_parts =
+      std::clamp<std::int64_t>(m / 32, 1, std::max<std::int64_t>(1, 16 / std::max<std::int64_t>(column_parts, 1)));
+  const double cost = 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n) /
+                      static_cast<double>(std::max<std::int64_t>(column_parts * row_parts, 1));
   parallel(threads, column_parts * row_parts, cost, [&](std::int64_t begin, std::int64_t end) {
     Reals panel(static_cast<std::size_t>(kDepth * std::min(kColumns, n)));
     for (std::int64_t part = begin; part < end; ++part) {
@@ -69,7 +73,8 @@ void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, st
         for (std::int64_t q = 0; q < depth; ++q)
           for (std::int64_t j = 0; j < columns; ++j)
             panel[static_cast<std::size_t>(q * columns + j)] = b.data[(p + q) * b.row + (first + j) * b.column];
-        add_panel(a.data + top * a.row + p * a.column, a.row, a.column, panel.data(), depth, columns, c + top * n + first, n, bottom - top);
+        add_panel(a.data + top * a.row + p * a.column, a.row, a.column, panel.data(), depth, columns,
+                  c + top * n + first, n, bottom - top);
       }
     }
   });
@@ -77,7 +82,8 @@ void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, st
 
 Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, bool flipped_a, bool flipped_b) {
   const auto misfit = [&] {
-    return call.invalid("matrices of the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) + " have no product");
+    return call.invalid("matrices of the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) +
+                        " have no product");
   };
   if (!a.is_real() || !b.is_real() || a.rank() == 0 || b.rank() == 0) return misfit();
   // A vector is a matrix of one row on the left, of one column on the right.
@@ -95,13 +101,15 @@ Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, b
     right = {nullptr, 1, n};
     std::swap(depth, n);
   }
-  const std::optional<Shape> outer = broadcast(Shape(of_a.begin(), of_a.end() - 2), Shape(of_b.begin(), of_b.end() - 2));
+  const std::optional<Shape> outer =
+      broadcast(Shape(of_a.begin(), of_a.end() - 2), Shape(of_b.begin(), of_b.end() - 2));
   if (k != depth || !outer) return misfit();
   std::vector<std::int64_t> places_a, places_b;
   for (const auto& [shape, places] : {std::pair(&of_a, &places_a), std::pair(&of_b, &places_b)})
-    for_each_row(repeated(Shape(shape->begin(), shape->end() - 2), *outer), [&, to = places](std::int64_t place, std::int64_t step, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) to->push_back(place + i * step);
-    });
+    for_each_row(repeated(Shape(shape->begin(), shape->end() - 2), *outer),
+                 [&, to = places](std::int64_t place, std::int64_t step, std::int64_t count) {
+                   for (std::int64_t i = 0; i < count; ++i) to->push_back(place + i * step);
+                 });
   Reals c(static_cast<std::size_t>(count_of(*outer) * m * n), 0.0);
   const auto batches = static_cast<std::int64_t>(places_a.size());
   const auto one = [&](std::int64_t i, int threads) {
@@ -113,9 +121,10 @@ Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, b
   if (batches == 1) {
     one(0, call.threads());
   } else {
-    parallel(call.threads(), batches, 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) one(i, 1);
-    });
+    parallel(call.threads(), batches, 2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n),
+             [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) one(i, 1);
+             });
   }
   Shape shape = *outer;
   if (a.rank() > 1) shape.push_back(m);

@@ -15,10 +15,12 @@ struct Matrix {
 
 /// c += a · b for a [m, k], b [k, n] and a packed c [m, n] (row-major). Sums run over k in order, in double.
 /// Cost: packs b once for each 512 of its columns.
-void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, std::int64_t k, std::int64_t n, int threads);
+void add_product(const Matrix& a, const Matrix& b, double* c, std::int64_t m, std::int64_t k, std::int64_t n,
+                 int threads);
 
 /// MatMul of two tensors by NumPy's rule, vectors and batches included. `flipped`: the last two axes of that operand
 /// are exchanged. Errors: invalid_argument: the shapes contradict each other.
-[[nodiscard]] Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, bool flipped_a = false, bool flipped_b = false);
+[[nodiscard]] Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, bool flipped_a = false,
+                                           bool flipped_b = false);
 
 }  // namespace assay::evaluate

@@ -77,8 +77,13 @@ T folded(std::span<const T> row, T first, F f) {
 template <class F>
 Outputs summed(const Call& call, F of_each) {
   return reduced(
-      call, [&](std::span<const double> row) { return folded(row, 0.0, [&](double sum, double x) { return plus(sum, of_each(x)); }); },
-      [&](std::span<const std::int64_t> row) { return folded(row, std::int64_t{0}, [&](std::int64_t sum, std::int64_t x) { return plus(sum, of_each(x)); }); });
+      call,
+      [&](std::span<const double> row) {
+        return folded(row, 0.0, [&](double sum, double x) { return plus(sum, of_each(x)); });
+      },
+      [&](std::span<const std::int64_t> row) {
+        return folded(row, std::int64_t{0}, [&](std::int64_t sum, std::int64_t x) { return plus(sum, of_each(x)); });
+      });
 }
 // Of the result of summed(), which has a floating type.
 template <class F>
@@ -142,7 +147,12 @@ std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
 
 template <bool kMost>
 Outputs extreme(const Call& call) {
-  const auto better = [](auto a, auto b) { return std::isnan(static_cast<double>(a)) ? a : std::isnan(static_cast<double>(b)) ? b : kMost ? std::max(a, b) : std::min(a, b); };
+  const auto better = [](auto a, auto b) {
+    return std::isnan(static_cast<double>(a))   ? a
+           : std::isnan(static_cast<double>(b)) ? b
+           : kMost                              ? std::max(a, b)
+                                                : std::min(a, b);
+  };
   const auto [low, high] = range_of(call.dtype(0));
   const bool is_unsigned = call.dtype(0) == DType::kUInt64;
   const std::int64_t first = kMost ? low : high;
@@ -174,7 +184,8 @@ Outputs place_of_extreme(const Call& call) {
       const std::int64_t first = i / parts.inner * parts.extent * parts.inner + i % parts.inner;
       std::int64_t best = 0;
       for (std::int64_t k = 1; k < parts.extent; ++k) {
-        const auto here = elements[static_cast<std::size_t>(first + k * parts.inner)], there = elements[static_cast<std::size_t>(first + best * parts.inner)];
+        const auto here = elements[static_cast<std::size_t>(first + k * parts.inner)],
+                   there = elements[static_cast<std::size_t>(first + best * parts.inner)];
         if ((kMost ? here > there : here < there) || (last && here == there)) best = k;
       }
       y.push_back(best);
