@@ -13,6 +13,7 @@
 namespace assay {
 namespace {
 using ::testing::AllOf;
+using testing::Answers;
 using testing::ComparedLaunches;
 using ::testing::HasSubstr;
 using testing::numbers;

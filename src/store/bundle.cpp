@@ -299,7 +299,8 @@ Result<bool> has_begun(const fs::path& folder) {
     const Result<std::string> text = read_file(folder / name);
     if (!text && text.error().code == ErrorCode::kNotFound) return false;
     if (!text) return tl::unexpected<Error>(text.error());
-    if (const Result<Json> json = parse_json(*text, (folder / name).string()); !json || !json->is_object()) return false;
+    if (const Result<Json> json = parse_json(*text, (folder / name).string()); !json || !json->is_object())
+      return false;
   }
   return true;
 }

@@ -74,7 +74,8 @@ std::vector<Error> SampleComparison::findings() const {
         fmt::format("table samples, column {}: values differ from those of the bundles", column), differences));
   if (missing_.count > 0)
     findings.push_back(table_finding("table samples: rows that the bundles have are missing", missing_));
-  if (unknown_.count > 0) findings.push_back(table_finding("table samples: there are rows that no bundle has", unknown_));
+  if (unknown_.count > 0)
+    findings.push_back(table_finding("table samples: there are rows that no bundle has", unknown_));
   return findings;
 }
 

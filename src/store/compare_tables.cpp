@@ -28,7 +28,8 @@ std::string shortened(const std::string& value) {
 }
 
 Result<std::map<std::string, std::string>> types_of_columns(Database& database, const std::string& table) {
-  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT name, type FROM pragma_table_info({})", duckdb::quoted(table))));
+  ASSAY_TRY(const Rows rows,
+            database.query(fmt::format("SELECT name, type FROM pragma_table_info({})", duckdb::quoted(table))));
   std::map<std::string, std::string> columns;
   for (const auto& row : rows.rows) columns[row.at(0).get<std::string>()] = row.at(1).get<std::string>();
   return columns;
@@ -70,22 +71,24 @@ class RowComparison {
                          table_.rows);
     };
     const std::string here = rows("main"), there = rows(other_ + ".main");
-    ASSAY_CHECK_OK(database_.execute(
-        fmt::format("CREATE OR REPLACE TABLE {} AS {} EXCEPT ALL {}", kOnlyHere, here, there)));
+    ASSAY_CHECK_OK(
+        database_.execute(fmt::format("CREATE OR REPLACE TEMP TABLE {} AS {} EXCEPT ALL {}", kOnlyHere, here, there)));
     return database_.execute(
-        fmt::format("CREATE OR REPLACE TABLE {} AS {} EXCEPT ALL {}", kOnlyThere, there, here));
+        fmt::format("CREATE OR REPLACE TEMP TABLE {} AS {} EXCEPT ALL {}", kOnlyThere, there, here));
   }
 
   [[nodiscard]] std::string same_key() const {
     std::vector<std::string> conditions;
-    for (const std::string& name : table_.key) conditions.push_back(fmt::format("a.{0} IS NOT DISTINCT FROM b.{0}", quoted_name(name)));
+    for (const std::string& name : table_.key)
+      conditions.push_back(fmt::format("a.{0} IS NOT DISTINCT FROM b.{0}", quoted_name(name)));
     return join(conditions, " AND ");
   }
   /// An expression that says which row `row` is.
   [[nodiscard]] std::string key_of(const std::string& row) const {
     std::vector<std::string> parts;
     for (const std::string& name : table_.key)
-      parts.push_back(fmt::format("{} || coalesce({}.{}::VARCHAR, 'NULL')", duckdb::quoted(name + " "), row, quoted_name(name)));
+      parts.push_back(
+          fmt::format("{} || coalesce({}.{}::VARCHAR, 'NULL')", duckdb::quoted(name + " "), row, quoted_name(name)));
     return join(parts, " || ', ' || ");
   }
 
@@ -125,8 +128,8 @@ class RowComparison {
     ASSAY_TRY(const Rows count, database_.query(fmt::format("SELECT count(*) {}", lonely)));
     Differences differences{count.rows.at(0).at(0).get<std::uint64_t>()};
     if (differences.count == 0) return {};
-    ASSAY_TRY(const Rows examples, database_.query(fmt::format("SELECT {} {} ORDER BY ALL LIMIT {}", key_of("a"), lonely,
-                                                               Differences::kExamples)));
+    ASSAY_TRY(const Rows examples, database_.query(fmt::format("SELECT {} {} ORDER BY ALL LIMIT {}", key_of("a"),
+                                                               lonely, Differences::kExamples)));
     for (const auto& row : examples.rows) differences.examples.push_back(row.at(0).get<std::string>());
     findings_.push_back(table_finding(fmt::format("table {}: {}", table_.name, what), differences));
     return {};
@@ -153,7 +156,8 @@ std::string Differences::listed() const {
 }
 
 Error table_finding(const std::string& what, const Differences& differences) {
-  return {ErrorCode::kMismatch, fmt::format("{} ({}): {}", what, differences.count, differences.listed()), {}, kRebuild};
+  return {
+      ErrorCode::kMismatch, fmt::format("{} ({}): {}", what, differences.count, differences.listed()), {}, kRebuild};
 }
 
 Result<std::vector<Error>> compare_columns(Database& database, const std::string& other, const std::string& table) {
@@ -171,11 +175,11 @@ Result<std::vector<Error>> compare_columns(Database& database, const std::string
       findings.push_back(
           {ErrorCode::kMismatch, fmt::format("table {}: the column {} is missing", table, name), {}, kRebuild});
     else if (column->second != type)
-      findings.push_back({ErrorCode::kMismatch,
-                          fmt::format("table {}: the column {} has type {}, and should have {}", table, name,
-                                      column->second, type),
-                          {},
-                          kRebuild});
+      findings.push_back(
+          {ErrorCode::kMismatch,
+           fmt::format("table {}: the column {} has type {}, and should have {}", table, name, column->second, type),
+           {},
+           kRebuild});
   }
   return findings;
 }

@@ -29,8 +29,8 @@ struct Differences {
 
 struct ComparedTable {
   std::string name;
-  std::vector<std::string> key;   ///< columns that name a row; their rows need not be unique
-  std::string rows = "true";      ///< a condition of SQL: which rows, of both tables, are compared
+  std::vector<std::string> key;       ///< columns that name a row; their rows need not be unique
+  std::string rows = "true";          ///< a condition of SQL: which rows, of both tables, are compared
   std::vector<std::string> except{};  ///< columns that are not compared
   /// Columns that are compared as something else: {name, expression of SQL}.
   std::vector<std::pair<std::string, std::string>> instead{};

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/duckdb.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <typeinfo>
 #include <utility>
 
 #include "base/text.hpp"
@@ -32,6 +37,38 @@ std::vector<std::string> library_candidates() {
   return candidates;
 }
 
+std::terminate_handler other_terminate_handler = nullptr;
+
+/// The text of an exception of DuckDB, which is JSON.
+std::string exception_message() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    const Result<Json> json = parse_json(error.what(), "an exception of DuckDB");
+    return json && json->is_object() ? json->value("exception_message", error.what()) : error.what();
+  } catch (...) {
+    return "an exception without a text";
+  }
+}
+
+/// DuckDB also throws where C++ does not allow it: if a commit fails and then its log cannot be truncated, for example.
+/// That ends the program; here it ends with a message and the status of a failure.
+[[noreturn]] void end_after_exception() {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  if (type == nullptr || std::string_view(type->name()).find("duckdb") == std::string_view::npos) {
+    other_terminate_handler();
+    std::abort();
+  }
+  const Error error{ErrorCode::kInternal,
+                    fmt::format("the database says: {}", exception_message()),
+                    {},
+                    "check whether the disk is full or fails; the bundles in the spool are unchanged, and `assay db "
+                    "ingest` adds those that are not in the database"};
+  std::fprintf(stderr, "%s\n", sanitise(to_string(error)).c_str());
+  std::fflush(nullptr);
+  ::_exit(1);
+}
+
 Result<Api> load() {
   constexpr const char* kHint =
       "run ./assay once from the checkout, which fetches it, or set ASSAY_DUCKDB_LIB to a libduckdb.so of version 1.5";
@@ -51,7 +88,10 @@ Result<Api> load() {
 #define ASSAY_DUCKDB_FIND(name) find(api.name, "duckdb_" #name);
     ASSAY_DUCKDB_FUNCTIONS(ASSAY_DUCKDB_FIND)
 #undef ASSAY_DUCKDB_FIND
-    if (missing.empty()) return api;
+    if (missing.empty()) {
+      other_terminate_handler = std::set_terminate(end_after_exception);
+      return api;
+    }
     return fail(ErrorCode::kIncompatiblePlugin, fmt::format("'{}' has no function {}", candidate, missing), kHint);
   }
   return fail(ErrorCode::kNotFound, fmt::format("DuckDB's library was not found: {}", tried), kHint);

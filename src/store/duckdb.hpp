@@ -52,6 +52,8 @@ struct Api {
 
 /// Loads libduckdb.so once per process, from the first of: $ASSAY_DUCKDB_LIB (then nowhere else), $ASSAY_DEPS_DIR or
 /// the build's dependency folder, ../lib beside the program, the system's libraries. Thread: any.
+/// From then on an exception that DuckDB throws where it ends the program (when its log cannot be truncated) is printed
+/// as an error, and the program ends with status 1.
 /// Errors: not_found (where it was looked for, how to get it), incompatible_plugin (a function is missing).
 [[nodiscard]] Result<const Api*> api();
 

@@ -41,7 +41,8 @@ static int fails(unsigned call, const char* path) {
   if ((the_calls & call) == 0 || path == NULL || strstr(path, the_part) == NULL) return 0;
   const unsigned long number = atomic_fetch_add(&counted, 1) + 1;
   if (the_kind == ASSAY_FAULT_KILL && number == the_place) raise(SIGKILL);
-  if ((the_kind == ASSAY_FAULT_ONCE && number == the_place) || (the_kind == ASSAY_FAULT_ALWAYS && number >= the_place)) {
+  if ((the_kind == ASSAY_FAULT_ONCE && number == the_place) ||
+      (the_kind == ASSAY_FAULT_ALWAYS && number >= the_place)) {
     errno = the_error;
     return 1;
   }
@@ -62,25 +63,25 @@ static int fails_at(unsigned call, int file) {
 }
 
 /* The function of the C library; several threads may look it up at once. */
-#define REAL(name, type)                                                   \
-  static void* found;                                                      \
-  void* next = __atomic_load_n(&found, __ATOMIC_RELAXED);                  \
-  if (next == NULL) {                                                      \
-    next = dlsym(RTLD_NEXT, name);                                         \
-    __atomic_store_n(&found, next, __ATOMIC_RELAXED);                      \
-  }                                                                        \
-  __typeof__(type) real;                                                   \
+#define REAL(name, type)                                  \
+  static void* found;                                     \
+  void* next = __atomic_load_n(&found, __ATOMIC_RELAXED); \
+  if (next == NULL) {                                     \
+    next = dlsym(RTLD_NEXT, name);                        \
+    __atomic_store_n(&found, next, __ATOMIC_RELAXED);     \
+  }                                                       \
+  __typeof__(type) real;                                  \
   *(void**)&real = next
 
-#define ON_FILE(name, call, result, parameters, arguments)                 \
-  result name parameters {                                                 \
-    REAL(#name, result (*) parameters);                                     \
-    return fails_at(call, file) ? -1 : real arguments;                     \
+#define ON_FILE(name, call, result, parameters, arguments) \
+  result name parameters {                                 \
+    REAL(#name, result(*) parameters);                     \
+    return fails_at(call, file) ? -1 : real arguments;     \
   }
-#define ON_PATH(name, call, result, parameters, arguments)                 \
-  result name parameters {                                                 \
-    REAL(#name, result (*) parameters);                                     \
-    return fails(call, path) ? -1 : real arguments;                        \
+#define ON_PATH(name, call, result, parameters, arguments) \
+  result name parameters {                                 \
+    REAL(#name, result(*) parameters);                     \
+    return fails(call, path) ? -1 : real arguments;        \
   }
 
 ON_FILE(write, ASSAY_CALL_WRITE, ssize_type, (int file, const void* data, size_t size), (file, data, size))
@@ -109,13 +110,13 @@ int close(int file) {
   return -1;
 }
 
-#define OPENER(name)                                                       \
-  int name(const char* path, int flags, ...) {                             \
-    REAL(#name, int (*)(const char*, int, ...));                           \
-    va_list list;                                                          \
-    va_start(list, flags);                                                 \
-    const unsigned mode = va_arg(list, unsigned);                          \
-    va_end(list);                                                          \
+#define OPENER(name)                                                                                \
+  int name(const char* path, int flags, ...) {                                                      \
+    REAL(#name, int (*)(const char*, int, ...));                                                    \
+    va_list list;                                                                                   \
+    va_start(list, flags);                                                                          \
+    const unsigned mode = va_arg(list, unsigned);                                                   \
+    va_end(list);                                                                                   \
     return (flags & kCreate) != 0 && fails(ASSAY_CALL_CREATE, path) ? -1 : real(path, flags, mode); \
   }
 

@@ -6,7 +6,8 @@
  *
  * The test program defines the functions of the C library that change files, and exports them, so that DuckDB and
  * libstdc++ call them too. Each call that concerns a file whose path contains `part` is counted from 1. Functions that
- * the C library calls inside itself (mkostemp, opendir) are not seen. Thread: any, but plan before there are threads. */
+ * the C library calls inside itself (mkostemp, opendir) are not seen. Thread: any, but plan before there are threads.
+ */
 
 #ifdef __cplusplus
 extern "C" {

@@ -18,7 +18,7 @@ namespace assay::duckdb {
 /// What a database chose when it ingested a bundle, and what does not follow from the bundle.
 struct StoredChoice {
   std::int64_t launch_id = 0;
-  std::string ingested_at;           ///< as DuckDB prints it; empty: NULL
+  std::string ingested_at;             ///< as DuckDB prints it; empty: NULL
   bool shapes_of_steady_only = false;  ///< its shapes were made when a database without shapes was migrated
   auto operator<=>(const StoredChoice&) const = default;
 };
@@ -32,7 +32,8 @@ struct FreshBundle {
   auto operator<=>(const FreshBundle&) const = default;
 };
 
-/// Oldest first. Of a manifest only the beginning is parsed, and nothing is checked: one that cannot be read is the first.
+/// Oldest first. Of a manifest only the beginning is parsed, and nothing is checked: one that cannot be read is the
+/// first.
 [[nodiscard]] std::vector<FreshBundle> in_order_of_time(const std::vector<std::filesystem::path>& folders);
 
 /// The bundles whose attempts are not in `attempts`, oldest first, so that result ids follow time; the others are

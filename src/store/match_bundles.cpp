@@ -41,20 +41,23 @@ std::string text_of(const Json& cell) { return cell.is_string() ? cell.get<std::
 Result<StoredRows> read_rows(Database& database) {
   StoredRows stored;
   // Launches that were ingested before the table of shapes existed have shapes of their steady samples alone.
-  ASSAY_TRY(const Rows bundles,
-            database.query("SELECT sha256, attempt_id, launch_id, ingested_at::VARCHAR, coalesce(ingested_at < (SELECT "
-                           "min(applied_at) FROM main.schema_version WHERE name = '0009_samples') AND launch_id IN (SELECT "
-                           "launch_id FROM main.launch_shapes WHERE NOT whole_window), false) FROM main.bundles"));
+  ASSAY_TRY(
+      const Rows bundles,
+      database.query("SELECT sha256, attempt_id, launch_id, ingested_at::VARCHAR, coalesce(ingested_at < (SELECT "
+                     "min(applied_at) FROM main.schema_version WHERE name = '0009_samples') AND launch_id IN (SELECT "
+                     "launch_id FROM main.launch_shapes WHERE NOT whole_window), false) FROM main.bundles"));
   for (const auto& row : bundles.rows) {
     const StoredBundle bundle{id_of(row.at(2)), text_of(row.at(3)), row.at(4).get<bool>()};
     stored.by_hash.emplace(text_of(row.at(0)), bundle);
     stored.by_attempt.emplace(text_of(row.at(1)), bundle);
   }
-  ASSAY_TRY(const Rows launches, database.query("SELECT attempt_id, launch_id FROM main.launches ORDER BY launch_id DESC"));
+  ASSAY_TRY(const Rows launches,
+            database.query("SELECT attempt_id, launch_id FROM main.launches ORDER BY launch_id DESC"));
   for (const auto& row : launches.rows)
     if (const auto id = id_of(row.at(1))) stored.launches[text_of(row.at(0))] = *id;
-  ASSAY_TRY(const Rows content, database.query("SELECT DISTINCT launch_id FROM main.samples UNION SELECT launch_id FROM "
-                                               "main.launch_shapes"));
+  ASSAY_TRY(const Rows content,
+            database.query("SELECT DISTINCT launch_id FROM main.samples UNION SELECT launch_id FROM "
+                           "main.launch_shapes"));
   for (const auto& row : content.rows)
     if (const auto id = id_of(row.at(0))) stored.with_content.insert(*id);
   return stored;
@@ -84,8 +87,8 @@ Result<MatchedBundles> match_bundles(Database& database, const std::vector<fs::p
   std::vector<std::pair<FreshBundle, std::string>> unmatched;  // with their hashes
   std::vector<FreshBundle> bundles = in_order_of_time(folders);
   // A copy under another name must not take the row of the one that was ingested.
-  std::ranges::stable_partition(
-      bundles, [&](const FreshBundle& bundle) { return stored.by_attempt.contains(bundle.attempt); });
+  std::ranges::stable_partition(bundles,
+                                [&](const FreshBundle& bundle) { return stored.by_attempt.contains(bundle.attempt); });
   for (FreshBundle& bundle : bundles) {
     const std::string sha256 = sha256_hex(read_file(bundle.folder / bundle_file::kDone).value_or(""));
     bundle.stored = choice_for(bundle, sha256, stored);

@@ -30,7 +30,8 @@ Result<TableSizes> table_sizes(Database& database, const std::string& catalog) {
                                        name)));
   TableSizes sizes;
   for (const auto& row : tables.rows) {
-    const std::string table = quoted_name(row.at(0).get<std::string>()) + "." + quoted_name(row.at(1).get<std::string>());
+    const std::string table =
+        quoted_name(row.at(0).get<std::string>()) + "." + quoted_name(row.at(1).get<std::string>());
     const std::string place = catalog.empty() ? table : quoted_name(catalog) + "." + table;
     ASSAY_TRY(const Rows count, database.query("SELECT count(*) FROM " + place));
     sizes[table] = count.rows.at(0).at(0).get<std::int64_t>();

@@ -163,8 +163,8 @@ class Store {
   /// Compares every column of every row of assay's tables with what the bundles of the spool give, both ways: values
   /// that differ, rows that are missing, rows that no bundle has, bundles that were not ingested, that are gone or
   /// damaged. Each finding is about one column or kind of row, and has their number and a few examples. Times of
-  /// ingesting and migrating, which follow from no bundle, must be possible. Empty: they agree. Changes nothing. Errors:
-  /// store_busy when only the snapshot could be opened, which has no samples to compare.
+  /// ingesting and migrating, which follow from no bundle, must be possible. Empty: they agree. Changes nothing.
+  /// Errors: store_busy when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 
   [[nodiscard]] Result<StoreSummary> summary();

@@ -41,13 +41,12 @@ struct Exempt {
   const char* why;
   const char* plausible;  ///< what holds for each value; SQL, of the row `t`
 };
-constexpr Exempt kExempt[] = {
-    {"bundles", "ingested_at", "the clock when it was ingested",
-     "t.ingested_at BETWEEN '2020-01-01'::TIMESTAMP AND now()::TIMESTAMP + INTERVAL 1 DAY"},
-    {"schema_version", "applied_at", "the clock when the database was created or migrated",
-     "t.applied_at BETWEEN '2020-01-01'::TIMESTAMP AND now()::TIMESTAMP + INTERVAL 1 DAY"},
-    {"schema_version", "tool_version", "the assay that created or migrated the database",
-     "regexp_full_match(t.tool_version, '[0-9]+(\\.[0-9]+)*')"}};
+constexpr Exempt kExempt[] = {{"bundles", "ingested_at", "the clock when it was ingested",
+                               "t.ingested_at BETWEEN '2020-01-01'::TIMESTAMP AND now()::TIMESTAMP + INTERVAL 1 DAY"},
+                              {"schema_version", "applied_at", "the clock when the database was created or migrated",
+                               "t.applied_at BETWEEN '2020-01-01'::TIMESTAMP AND now()::TIMESTAMP + INTERVAL 1 DAY"},
+                              {"schema_version", "tool_version", "the assay that created or migrated the database",
+                               "regexp_full_match(t.tool_version, '[0-9]+(\\.[0-9]+)*')"}};
 
 // The message of a cell is composed from those of its launches; another version of assay words it in its own way.
 constexpr const char* kComposedMessage = "CASE WHEN tool_version = '" ASSAY_VERSION "' THEN message END";
@@ -63,7 +62,8 @@ Status fill_expected(const fs::path& file, const fs::path& spool, const std::vec
 class Attached {
  public:
   static Result<Attached> attach(Database& database, const fs::path& file) {
-    ASSAY_CHECK_OK(database.execute(fmt::format("ATTACH {} AS {} (READ_ONLY)", duckdb::quoted(file.string()), kExpected)));
+    ASSAY_CHECK_OK(
+        database.execute(fmt::format("ATTACH {} AS {} (READ_ONLY)", duckdb::quoted(file.string()), kExpected)));
     return Attached(database);
   }
   Attached(Attached&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
@@ -111,15 +111,17 @@ Result<GoneLaunches> find_gone(Database& database, const fs::path& spool, const 
 
 /// Lists what is not compared: the launches that are gone, and the rows of their cells, which are made of them, too.
 Status set_apart(Database& database, const std::vector<std::int64_t>& gone) {
-  ASSAY_CHECK_OK(database.execute(fmt::format("CREATE OR REPLACE TABLE {} (launch_id BIGINT)", kGone)));
+  ASSAY_CHECK_OK(database.execute(fmt::format("CREATE OR REPLACE TEMP TABLE {} (launch_id BIGINT)", kGone)));
   for (const std::int64_t id : gone)
     ASSAY_CHECK_OK(database.execute(fmt::format("INSERT INTO {} VALUES ({})", kGone, id)));
-  return database.execute(fmt::format(
-      "CREATE OR REPLACE TABLE {1} AS SELECT launch_id FROM main.launches WHERE result_id IN (SELECT result_id FROM "
-      "main.launches WHERE launch_id IN (SELECT launch_id FROM {0})) UNION SELECT launch_id FROM {0}; "
-      "CREATE OR REPLACE TABLE {2} AS SELECT result_id FROM main.launches WHERE launch_id IN (SELECT launch_id FROM {1}) "
-      "UNION SELECT result_id FROM {3}.launches WHERE launch_id IN (SELECT launch_id FROM {1})",
-      kGone, kRelated, kCells, kExpected));
+  return database.execute(
+      fmt::format("CREATE OR REPLACE TEMP TABLE {1} AS SELECT launch_id FROM main.launches WHERE result_id IN (SELECT "
+                  "result_id FROM "
+                  "main.launches WHERE launch_id IN (SELECT launch_id FROM {0})) UNION SELECT launch_id FROM {0}; "
+                  "CREATE OR REPLACE TEMP TABLE {2} AS SELECT result_id FROM main.launches WHERE launch_id IN (SELECT "
+                  "launch_id FROM {1}) "
+                  "UNION SELECT result_id FROM {3}.launches WHERE launch_id IN (SELECT launch_id FROM {1})",
+                  kGone, kRelated, kCells, kExpected));
 }
 
 std::vector<ComparedTable> compared_tables() {
@@ -156,9 +158,9 @@ Result<std::vector<Error>> check_plausible(Database& database) {
     ASSAY_TRY(const Rows examples, database.query(fmt::format("SELECT coalesce({}::VARCHAR, 'NULL') {} LIMIT {}",
                                                               exempt.column, wrong, Differences::kExamples)));
     for (const auto& row : examples.rows) differences.examples.push_back(row.at(0).get<std::string>());
-    findings.push_back(table_finding(fmt::format("table {}, column {}: values cannot be right ({})", exempt.table,
-                                                 exempt.column, exempt.why),
-                                     differences));
+    findings.push_back(table_finding(
+        fmt::format("table {}, column {}: values cannot be right ({})", exempt.table, exempt.column, exempt.why),
+        differences));
   }
   return findings;
 }
@@ -166,15 +168,17 @@ Result<std::vector<Error>> check_plausible(Database& database) {
 /// Samples of launches that there are not.
 Result<std::vector<Error>> check_orphans(Database& database) {
   const std::string orphans = fmt::format(
-      "FROM main.samples WHERE (launch_id IN (SELECT launch_id FROM {}.launches UNION SELECT launch_id FROM {})) IS NOT TRUE",
+      "FROM main.samples WHERE (launch_id IN (SELECT launch_id FROM {}.launches UNION SELECT launch_id FROM {})) IS "
+      "NOT TRUE",
       kExpected, kGone);
   ASSAY_TRY(const Rows count, database.query("SELECT count(*) " + orphans));
   Differences differences{count.rows.at(0).at(0).get<std::uint64_t>()};
   std::vector<Error> findings;
   if (differences.count == 0) return findings;
   ASSAY_TRY(const Rows examples,
-            database.query(fmt::format("SELECT coalesce(launch_id::VARCHAR, 'NULL'), coalesce(seq::VARCHAR, 'NULL') {} LIMIT {}",
-                                       orphans, Differences::kExamples)));
+            database.query(
+                fmt::format("SELECT coalesce(launch_id::VARCHAR, 'NULL'), coalesce(seq::VARCHAR, 'NULL') {} LIMIT {}",
+                            orphans, Differences::kExamples)));
   for (const auto& row : examples.rows)
     differences.examples.push_back(
         fmt::format("launch_id {}, seq {}", row.at(0).get<std::string>(), row.at(1).get<std::string>()));
@@ -227,14 +231,14 @@ Result<std::vector<Error>> verify_against_bundles(Database& database, const fs::
   ASSAY_CHECK_OK(set_apart(database, gone.ids));
   add(bounded(std::move(report.refused)));
   if (gone.absent.count > 0)
-    findings.push_back(spool_finding(fmt::format("bundles of the database are not in the spool '{}' ({}): {}", spool.string(),
-                                             gone.absent.count, gone.absent.listed()),
-                                 "name the spool with --spool if they are elsewhere; `assay db rebuild` makes the "
-                                 "database again from the bundles that there are, and keeps a copy of this one"));
+    findings.push_back(spool_finding(fmt::format("bundles of the database are not in the spool '{}' ({}): {}",
+                                                 spool.string(), gone.absent.count, gone.absent.listed()),
+                                     "name the spool with --spool if they are elsewhere; `assay db rebuild` makes the "
+                                     "database again from the bundles that there are, and keeps a copy of this one"));
   if (!matched.unknown.empty())
     findings.push_back(spool_finding(fmt::format("bundles of the spool are not in the database ({}): {}",
-                                             matched.unknown.size(), names_of(matched.unknown)),
-                                 "`assay db ingest` adds them"));
+                                                 matched.unknown.size(), names_of(matched.unknown)),
+                                     "`assay db ingest` adds them"));
   for (const ComparedTable& table : compared_tables()) {
     ASSAY_TRY(std::vector<Error> rows, compare_rows(database, kExpected, table));
     add(std::move(rows));
