@@ -195,7 +195,7 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   image.info->inputs = {model_value("pixels", DType::kFloat32, {-1, 3, -1, -1}, {"batch", "", "height", "width"})};
   EXPECT_THAT(notes(image, {}),
               ElementsAre("image: the input 'pixels' has open extents; it is given [batch, 3, 224, 224]; other sizes: "
-                          "--shape pixels:Bx3xHxW"));
+                          "--shape pixels:Bx3xHxW, or --dim height=N --dim width=N"));
   settings.data = "/data";
   EXPECT_THAT(notes(image, settings), IsEmpty()) << "the data has its own";
 }

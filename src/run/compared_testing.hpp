@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "engine/engine_entry.hpp"
 #include "run/output_checks.hpp"
 #include "run/run_testing.hpp"
 #include "tensor/safetensors.hpp"
@@ -97,7 +98,7 @@ class ComparedLaunches : public Checks {
 
   std::string name_;
   Output right_;
-  Reference reference_{.name = "onnxruntime-noopt"};
+  Reference reference_{.name = std::string(kReferenceEngine) + "-noopt"};
   LocalTask local_{tasks_of(kEncoder).at(0)};
 };
 

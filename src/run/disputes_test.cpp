@@ -117,7 +117,7 @@ TEST_F(Disputes, AreLostIfNobodyAgrees) {
   Opinion silent{
       .name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
   const Record row = launch(1e-5F, {silent, opinion("other", false, 0), opinion(local_.task.row.engine, false, 1e-5F)});
-  EXPECT_EQ(row.verification, Verification::kWrong) << "its own engine is no witness";
+  EXPECT_EQ(row.verification, Verification::kWrong) << "its own engine cannot be a witness";
   EXPECT_THAT(row.message, HasSubstr("; float64 could not decide: exact-float64: the operator X is not evaluated"));
 }
 

@@ -42,7 +42,7 @@ struct Reference {
   std::optional<Error> invalid_file{};   ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX
   double run_ms = 0;                     ///< time of one run; 0: the reference was not made now but found
   std::chrono::nanoseconds spent{};      ///< time to make it, which counts as the cell's time
-  /// Of the engines that were asked, in this order; nullopt: a cell has not disputed the reference yet.
+  /// What the engines that were asked computed, in this order; nullopt: nobody was asked, because no cell disputed it.
   std::optional<std::vector<Opinion>> opinions{};
 };
 

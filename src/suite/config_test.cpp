@@ -48,7 +48,7 @@ TEST(SuiteConfigTest, WithoutAFileItIsTheExampleOfTheGuide) {
 TEST(SuiteConfigTest, TheExampleIsReadBackAsItIs) {
   const auto config = parse(example_config());
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_THAT(config->given, SizeIs(13));
+  EXPECT_THAT(config->given, SizeIs(14));
   const Json written = to_json(*config), example = *parse_json(example_config(), "example");
   for (const auto& [key, value] : example.items()) EXPECT_EQ(written.at(key), value) << key;
 }

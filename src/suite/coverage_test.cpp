@@ -47,7 +47,7 @@ TEST(CoverageModels, CategoriesAndNamesSelect) {
 TEST(CoverageModels, OtherSizesAreOfThePublishedCheckpoint) {
   const auto models = coverage_models({}, {"bert"}, "reference");
   ASSERT_TRUE(models);
-  EXPECT_EQ(models->front().reference, "bert");
+  EXPECT_EQ(models->front().reference, "zoo:bert");
 }
 
 TEST(CoverageModels, UnknownWordsAreErrorsWithTheNearest) {

@@ -27,7 +27,7 @@ struct Heads {
   }
 };
 
-/// Of elements [batch, tokens, heads · width], `first` elements into rows of `stride`.
+/// The heads of elements [batch, tokens, heads · width] that begin `first` elements into rows of `stride`.
 [[nodiscard]] Heads heads_from(std::span<const double> x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
                                std::int64_t width, std::int64_t stride, std::int64_t first = 0);
 /// [batch, tokens, heads · width]

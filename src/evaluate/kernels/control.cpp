@@ -69,7 +69,7 @@ Outputs loop(const Call& call) {
   }
   Values state;
   for (std::size_t i = 2; i < call.operand_count(); ++i) {
-    if (!call.has(i)) return call.invalid("a value that it carries is missing");
+    if (!call.has(i)) return call.invalid("a value of its state is missing");
     state.push_back(call.operand(i));
   }
   const std::size_t carried = state.size();

@@ -60,7 +60,7 @@ Outputs non_max_suppression(const Call& call) {
     std::vector<std::int64_t> order;
     for (std::int64_t i = 0; i < count; ++i)
       if (!given(4) || score[i] > least) order.push_back(i);
-    // Of equal scores the earlier box comes first. What is no number comes last.
+    // If scores are equal, the earlier box comes first. NaN comes last.
     std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
       return score[a] > score[b] || (score[a] == score[a] && score[b] != score[b]);
     });

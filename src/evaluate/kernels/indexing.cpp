@@ -231,7 +231,7 @@ Outputs top_k(const Call& call) {
     };
     std::vector<std::int64_t> order(static_cast<std::size_t>(parts.extent));
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    // Of equal elements the first comes first.
+    // If elements are equal, the first comes first.
     with_elements(x, [&](auto elements) {
       std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
         return largest ? elements[at(a)] > elements[at(b)] : elements[at(a)] < elements[at(b)];

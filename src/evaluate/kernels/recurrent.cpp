@@ -86,7 +86,7 @@ class Steps {
   [[nodiscard]] double bias(std::int64_t place) const {
     return own_.bias.empty() ? 0 : own_.bias[static_cast<std::size_t>(place)];
   }
-  // Of the input and the state, both with their bias.
+  // The products with the input and with the state, both with their bias.
   [[nodiscard]] double of_x(std::int64_t gate, std::int64_t j) const {
     return x_[gate * layer_.hidden + j] + bias(gate * layer_.hidden + j);
   }

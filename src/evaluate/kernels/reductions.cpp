@@ -85,7 +85,7 @@ Outputs summed(const Call& call, F of_each) {
         return folded(row, std::int64_t{0}, [&](std::int64_t sum, std::int64_t x) { return plus(sum, of_each(x)); });
       });
 }
-// Of the result of summed(), which has a floating type.
+// Applies f to the result of summed().
 template <class F>
 Outputs then(const Call& call, Outputs sums, F f) {
   if (!sums) return sums;

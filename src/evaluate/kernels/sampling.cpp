@@ -58,7 +58,7 @@ Taps taps_of(double place, std::int64_t extent, const GridRules& rules) {
     if (rules.beyond == Beyond::kReflection && std::isfinite(place)) place = reflected(place, low, high);
   }
   Taps taps;
-  if (std::isnan(place)) {  // a coordinate that is no number gives none
+  if (std::isnan(place)) {  // NaN selects nothing
     taps.count = 1;
     taps.weights[0] = place;
     return taps;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate/evaluator.hpp"
+#include "evaluate/evaluation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ TEST_F(Evaluated, ALocalFunctionAndItsAttributes) {
   EXPECT_THAT(reals_of(only({floats({2, 2}, {1, 2, 3, 4})})), ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
 }
 
-// 1 + 2^-12 is no float16; halves are rounded to even once, not by way of float32.
+// 1 + 2^-12 is not a float16; halves are rounded to even once, not by way of float32.
 TEST_F(Evaluated, RoundsTo16BitsOnlyWhereTheResultLeaves) {
   input("x", onnx::TensorProto::FLOAT16, {"1"});
   output("y", onnx::TensorProto::FLOAT16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate/evaluator.hpp"
+#include "evaluate/evaluation.hpp"
 
 #include <fmt/format.h>
 
