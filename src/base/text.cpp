@@ -96,12 +96,13 @@ std::vector<std::string> closest(std::string_view wanted, const std::vector<std:
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(needle, lower(candidate));
     const bool contained = needle.size() >= 3 && lower(candidate).find(needle) != std::string::npos;
-    constexpr std::size_t kAbbreviation = 3;  // counts like so many letters that differ
     if (contained || distance <= std::max<std::size_t>(2, candidate.size() / 3))
       scored.emplace_back(contained ? 1 : distance, candidate);
-    else if (abbreviates(needle, lower(candidate)))
-      scored.emplace_back(kAbbreviation, candidate);
   }
+  // A word that was mistyped is more likely than one that was shortened.
+  if (scored.empty())
+    for (const std::string& candidate : candidates)
+      if (abbreviates(needle, lower(candidate))) scored.emplace_back(0, candidate);
   std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (scored.size() > 3) scored.resize(3);
   std::vector<std::string> names;

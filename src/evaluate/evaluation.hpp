@@ -13,7 +13,7 @@
 namespace assay::evaluate {
 
 /// Raised if a kernel changes its results: outputs are kept by it.
-inline constexpr const char* kVersion = "1";
+inline constexpr const char* kVersion = "1.0";
 
 /// An ONNX model, computed node by node in float64: what its exact arithmetic gives, to compare runtimes with. Values
 /// of every floating type are doubles and are rounded only by Cast to 16 bits and where the result leaves the model.

@@ -156,7 +156,8 @@ Result<InputRecipe> make_recipe(const ModelInfo& model, const ModelValue& input,
   if (!input.has_rank) {
     return fail(ErrorCode::kUnsupported,
                 what + " has no shape, not even a rank, so that assay cannot make values for it",
-                fmt::format("give one with --shape {}, as many extents as it has", shell_quoted(input.name + ":BxN")));
+                fmt::format("give one with --shape {}, as many extents as it has; or {}",
+                            shell_quoted(input.name + ":BxN"), kGiveData));
   }
   InputRecipe recipe{.name = input.name, .dtype = input.dtype, .shape = {}};
   for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {

@@ -206,8 +206,8 @@ class Log(tool.ToolTest):
         first, second = self.lines("--debug", "--seed", "77"), self.lines("--debug", "--seed", "77")
         for step in (r"^debug: process \d+ started: .*assay-worker", r"^debug: worker \d+: loaded .*: \d", r"^debug: worker \d+: measured: \d", "^ran 1 cells"):
             self.assertTrue(self.having(first, step), f"{step}\n{first}")
-        self.assertTrue(self.having(first, "reference is not in the cache"), first)
-        self.assertTrue(self.having(second, "reference is in the cache"), second)
+        self.assertTrue(self.having(first, "are not in the cache"), first)
+        self.assertTrue(self.having(second, "are in the cache"), second)
         self.assertEqual(self.having(self.lines(), "^debug:|: [0-9.]+ s$"), [])
 
 
