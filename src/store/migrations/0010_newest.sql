@@ -1,4 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- The extents that --shape and --dim fix.
+ALTER TABLE benchmark_results ADD COLUMN given_shapes VARCHAR;
+ALTER TABLE launches ADD COLUMN given_shapes VARCHAR;
+
 -- Which result is the newest (src/result/newest.hpp): times that cannot be true become the time of the ingest, as
 -- ingesting does it now, and imported results are behind own ones. Rows of cells are derived again after the migration.
 UPDATE launches AS l
