@@ -102,6 +102,8 @@ class Subject {
   }
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   [[nodiscard]] bool computes_the_model() const { return entry_.needs_model; }
+  /// What its float32 arithmetic really is: an exact engine computes in float64.
+  [[nodiscard]] std::string float32_as() const { return entry_.exact ? "float64" : "float32"; }
   [[nodiscard]] bool has_fixed_extents() const { return lowers(entry_); }
 
   /// Adds a model to this subject's folder; `signature` is its signature as options (docs/engines.md, "needs_model"),

@@ -75,13 +75,13 @@ TEST_P(Conformance, ReadsBackPrecisionThreadsAndDevice) {
   on_each_device([](Subject& subject) {
     const auto loaded = subject.load("layer.onnx");
     ASSERT_THAT(loaded, IsOk());
-    EXPECT_THAT(loaded->effective, Contains(Pair("precision", "float32")));
+    EXPECT_THAT(loaded->effective, Contains(Pair("precision", subject.float32_as())));
     EXPECT_THAT(loaded->effective, Contains(Pair("threads", "1")));
     EXPECT_THAT(loaded->effective, Contains(Pair("device", Not(IsEmpty()))));
     for (const std::int64_t batch : {1, 3}) {
       const auto bound = subject.bind_layer(batch);
       ASSERT_THAT(bound, IsOk());
-      EXPECT_THAT(bound->effective, Contains(Pair("precision", "float32"))) << "also for the bound shape";
+      EXPECT_THAT(bound->effective, Contains(Pair("precision", subject.float32_as()))) << "also for the bound shape";
       EXPECT_THAT(bound->effective, Contains(Pair("threads", "1")));
     }
   });
