@@ -58,7 +58,8 @@ std::string grouped(std::string digits) {
 
 std::vector<std::string> engines_in_order() {
   std::vector<std::string> names;
-  for (const EngineEntry& entry : own_engines()) names.push_back(entry.name);
+  for (const EngineEntry& entry : own_engines())
+    if (!entry.exact) names.push_back(entry.name);
   return names;
 }
 
