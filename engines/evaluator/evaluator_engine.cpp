@@ -65,14 +65,14 @@ class EvaluatorContext final : public RuntimeContext {
       ASSAY_TRY(given[i], Value::from(sets_[set][i]));
     }
     for (const Alias& alias : aliases())
-      if (state_begun()) given[alias.input] = results_[alias.output];
-    ASSAY_TRY(results_, model_->evaluator.run(std::move(given), model_->threads));
+      if (state_begun()) given[alias.input] = latest_results_[alias.output];
+    ASSAY_TRY(latest_results_, model_->evaluator.run(std::move(given), model_->threads));
     for (const Alias& alias : aliases())
-      if (!fits_bound(results_[alias.output].shape(), shapes()[alias.input]))
+      if (!fits_bound(latest_results_[alias.output].shape(), shapes()[alias.input]))
         return fail(ErrorCode::kMismatch,
                     "output '" + outputs()[alias.output].name + "' does not fit the next run's input");
     packed_.clear();
-    for (const Value& result : results_) {
+    for (const Value& result : latest_results_) {
       ASSAY_TRY(Tensor tensor, result.to_tensor());
       packed_.push_back(std::move(tensor));
     }
@@ -93,7 +93,7 @@ class EvaluatorContext final : public RuntimeContext {
 
   std::shared_ptr<const EvaluatorModel> model_;
   std::vector<std::vector<TensorView>> sets_;  ///< bound buffers
-  std::vector<Value> results_;                 ///< of the latest run
+  std::vector<Value> latest_results_;          ///< a state of a cache is taken from here
   std::vector<Tensor> packed_;                 ///< the same, for the caller
 };
 

@@ -20,7 +20,8 @@ namespace assay::chart {
 class Renderer {
  public:
   struct Limits {
-    std::chrono::milliseconds deadline = std::chrono::minutes(2);  ///< of one chart, on a slow and busy machine
+    std::chrono::milliseconds deadline =
+        std::chrono::minutes(2);  ///< one chart must be drawn by then; slow, busy machines need some
     Cancelled cancelled{};
   };
   /// Errors: out_of_memory; internal with the script's message (a bug).

@@ -70,7 +70,7 @@ class MeasuringOptions {
   struct Declared {
     std::string name;  ///< the first: "--threads"
     std::vector<std::string> words{};
-    std::string typed{};  ///< what messages call it, if not by `name`
+    std::string typed{};  ///< messages call it so; empty: they use `name`
     std::function<Status(const Declared&, RunSettings&)> read{};
   };
 

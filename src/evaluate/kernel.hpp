@@ -38,7 +38,8 @@ class Call {
         threads_(threads) {}
 
   [[nodiscard]] const graph::Node& node() const { return node_; }
-  [[nodiscard]] std::int64_t opset() const { return opset_; }  ///< of the node's domain
+  /// The version of the operator set that the model imports for the node's domain.
+  [[nodiscard]] std::int64_t opset() const { return opset_; }
   [[nodiscard]] const graph::Model& model() const { return model_; }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const RunGraph& run_graph() const { return run_graph_; }
@@ -94,7 +95,7 @@ class Call {
   int threads_;
 };
 
-/// Computes a node. Returns its outputs in order; fewer than the node names: the rest is not implemented.
+/// Computes a node. Returns its outputs in order. If it returns fewer than the node names, the model is unsupported.
 using Kernel = Outputs (*)(const Call& call);
 
 /// A row of the table of operators.
@@ -106,7 +107,7 @@ struct Operator {
 };
 using Operators = std::vector<Operator>;
 
-/// nullptr: not implemented. Domains: "", "com.microsoft".
+/// nullptr: the evaluator lacks the operator, and the model is unsupported.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view name);
 /// All rows, sorted by domain and name.
 [[nodiscard]] std::span<const Operator> operators();

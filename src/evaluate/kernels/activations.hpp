@@ -8,7 +8,7 @@ namespace assay::evaluate {
 
 [[nodiscard]] double sigmoid(double x);
 [[nodiscard]] double softplus(double x);
-[[nodiscard]] double gelu(double x);       ///< with the error function
+[[nodiscard]] double gelu(double x);       ///< computed with the error function
 [[nodiscard]] double gelu_tanh(double x);  ///< its approximation by the hyperbolic tangent
 
 /// Replaces `count` elements, each `step` places from the one before, by their softmax.

@@ -42,7 +42,7 @@ struct AttentionRules {
   /// Adds to the bias of a query to every key, which begins with 0. −∞: the query does not see the key. Empty: nothing
   /// to add.
   std::function<void(std::int64_t batch, std::int64_t head, std::int64_t query, std::span<double> bias)> bias{};
-  Reals sinks{};  ///< for each head, a score that takes a share of the softmax and has no value; or empty
+  Reals sinks{};  ///< one score for each head, which takes a share of the softmax; may be empty
 };
 
 /// Scores [batch, heads, queries, keys] at each stage; those that are nullptr are not kept.

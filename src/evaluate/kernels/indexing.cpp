@@ -72,7 +72,7 @@ Outputs gather_elements(const Call& call) {
 
 /// Tuples of indices, each the beginning of an index into the data.
 struct Tuples {
-  std::vector<std::int64_t> places;  ///< of the first element of each part
+  std::vector<std::int64_t> places;  ///< where the first element of each part is
   std::int64_t size = 1;             ///< elements of a part
   std::size_t length = 0;            ///< axes that a tuple names
 };

@@ -10,7 +10,7 @@ namespace assay::evaluate {
 
 /// Rows of `size` elements with mean 0 and variance 1, then times `scale` plus `shift`, each of one row or empty.
 struct NormalisedRows {
-  Reals y, mean, inverse_deviation;  ///< of each row
+  Reals y, mean, inverse_deviation;  ///< `mean` and `inverse_deviation` have one number for each row
 };
 /// `centres`: false: the mean is not subtracted (RMS normalisation).
 [[nodiscard]] NormalisedRows normalise_rows(std::span<const double> x, std::size_t size, double epsilon, bool centres,
