@@ -58,6 +58,7 @@ std::string grouped(std::string digits) {
 
 std::vector<std::string> engines_in_order() {
   std::vector<std::string> names;
+  // An exact engine is not compared with others: it would take a style that one of them has.
   for (const EngineEntry& entry : own_engines())
     if (!entry.exact) names.push_back(entry.name);
   return names;

@@ -300,32 +300,32 @@ Reader<OptionPairs> pairs() {
   return reader;
 }
 
-Reader<std::vector<GivenShape>> given_shapes() {
-  Reader<std::vector<GivenShape>> reader;
-  reader.value = "NAME:SHAPE[,NAME:SHAPE…]";
-  reader.words = Reader<std::vector<GivenShape>>::Words::kEach;
-  reader.read = [](const std::string&, const std::vector<std::string>& words, std::vector<GivenShape>& target) {
+namespace {
+
+// Each word may have several items, which `add` reads. `standard`: what no word means.
+template <class Item>
+Reader<std::vector<Item>> lists_of(const char* value, Status (*add)(std::string_view, std::vector<Item>&),
+                                   std::string standard) {
+  Reader<std::vector<Item>> reader;
+  reader.value = value;
+  reader.words = Reader<std::vector<Item>>::Words::kEach;
+  reader.read = [add](const std::string&, const std::vector<std::string>& words, std::vector<Item>& target) {
     for (const std::string& word : words)
-      if (Status added = add_shapes(word, target); !added) return added;
+      if (Status added = add(word, target); !added) return added;
     return Status();
   };
-  reader.show = [](const std::vector<GivenShape>&) {
-    return std::string("the extents of the file; open ones by rules");
-  };
+  reader.show = [standard](const std::vector<Item>&) { return standard; };
   return reader;
 }
 
+}  // namespace
+
+Reader<std::vector<GivenShape>> given_shapes() {
+  return lists_of<GivenShape>("NAME:SHAPE[,NAME:SHAPE…]", &add_shapes, "the extents of the file; open ones by rules");
+}
+
 Reader<std::vector<GivenExtent>> given_extents() {
-  Reader<std::vector<GivenExtent>> reader;
-  reader.value = "SYMBOL=N[,SYMBOL=N…]";
-  reader.words = Reader<std::vector<GivenExtent>>::Words::kEach;
-  reader.read = [](const std::string&, const std::vector<std::string>& words, std::vector<GivenExtent>& target) {
-    for (const std::string& word : words)
-      if (Status added = add_extents(word, target); !added) return added;
-    return Status();
-  };
-  reader.show = [](const std::vector<GivenExtent>&) { return std::string(); };
-  return reader;
+  return lists_of<GivenExtent>("SYMBOL=N[,SYMBOL=N…]", &add_extents, "");
 }
 
 Reader<bool> on_off(std::string on, std::string off) {

@@ -309,23 +309,23 @@ struct IsInfinite {
 };
 
 Outputs where(const Call& call) {
-  ASSAY_TRY(const auto condition, call.integers(0));
-  const Value &a = call.operand(1), &b = call.operand(2);
-  if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
-  ASSAY_TRY(const Shape both, common_shape(call, a, b));
-  const std::optional<Shape> to = broadcast(call.shape(0), both);
-  if (!to)
+  ASSAY_CHECK_OK(call.integers(0));
+  if (call.operand(1).is_real() != call.operand(2).is_real()) return call.invalid("its operands have different types");
+  ASSAY_TRY(const Shape both, common_shape(call, call.operand(1), call.operand(2)));
+  const std::optional<Shape> all = broadcast(call.shape(0), both);
+  if (!all)
     return call.invalid("the shapes " + to_string(call.shape(0)) + " and " + to_string(both) + " do not fit together");
-  const Value chosen = repeated(call.operand(0).with_shape(call.shape(0)), *to);
+  const Shape& to = *all;
+  const Value chosen = repeated(call.operand(0), to), yes = repeated(call.operand(1), to),
+              no = repeated(call.operand(2), to);
   const auto choose = [&](auto x, auto y) {
     using T = std::remove_cvref_t<decltype(x[0])>;
-    std::vector<T> result = combined<T>(x, a.shape(), y, b.shape(), *to, [](T one, T) { return one; });
-    const std::vector<T> other = combined<T>(x, a.shape(), y, b.shape(), *to, [](T, T two) { return two; });
+    std::vector<T> result(x.begin(), x.end());
     for (std::size_t i = 0; i < result.size(); ++i)
-      if (chosen.integers()[i] == 0) result[i] = other[i];
-    return Values{Value(a.dtype(), *to, std::move(result))};
+      if (chosen.integers()[i] == 0) result[i] = y[i];
+    return Values{Value(yes.dtype(), to, std::move(result))};
   };
-  return a.is_real() ? choose(a.reals(), b.reals()) : choose(a.integers(), b.integers());
+  return yes.is_real() ? choose(yes.reals(), no.reals()) : choose(yes.integers(), no.integers());
 }
 
 Outputs clip(const Call& call) {
@@ -399,14 +399,12 @@ Outputs cast_like(const Call& call) {
   return Values{std::move(result)};
 }
 
-double hyperbolic_arc_cosine(double x) { return std::acosh(x); }
-
 }  // namespace
 
 Operators elementwise_operators() {
   return {{"Abs", &map_numbers<Absolute>},
           {"Acos", &map<std::acos>},
-          {"Acosh", &map<hyperbolic_arc_cosine>},
+          {"Acosh", &map<std::acosh>},
           {"Add", &binary<Add>, 2},
           {"And", &of_integers<And>, 2},
           {"Asin", &map<std::asin>},
