@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -185,29 +186,33 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   computed.sets.insert(computed.sets.end(), others.sets.begin(), others.sets.end());
   computed.files.insert(computed.files.end(), others.files.begin(), others.files.end());
   set_fingerprint(computed);
-  ASSAY_TRY(const Verdict verdict, judged(computed));
-  disputed_ = !reference_.opinions && may_dispute(verdict);
+  ASSAY_TRY(Verdict verdict, judged(computed));
   for (const OutputVerdict& output : verdict.outputs)
     log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
               error_text(output, reference_.honest));
+  compared_ = std::move(computed);
+  set_compared(verdict);
+  set_checked();
+  if (!reference_.opinions && may_dispute(verdict)) disputed_ = std::move(verdict);
+  return {};
+}
+
+// With what a reader of the row must know beside the verdict.
+void OutputChecks::set_compared(const Verdict& verdict) {
   set_verdict(verdict);
+  compared_.worst = verdict.worst_set;
   if (!reference_.honest && !reference_.why_no_honest.empty())
     row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
   if (verdict.verification == Verification::kWrong && task_.reference.quantised && row_.hardware == "cpu")
     row_.hint = saturation_hint(detect_cpu().isa);
-  compared_ = std::move(computed);
-  compared_.worst = verdict.worst_set;
-  set_checked();
   if (const std::string& note = task_.reference.given_note; !note.empty())
-    row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, reference_.name));
-  return {};
+    row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, row_.reference));
 }
 
 Status OutputChecks::decide() {
-  disputed_ = false;
-  ASSAY_TRY(const Verdict verdict, judged(compared_));
-  set_verdict(verdict);
-  compared_.worst = verdict.worst_set;
+  ASSAY_CHECK(disputed_.has_value(), "decide() follows is_disputed()");
+  ASSAY_TRY(const Verdict verdict, by_opinions(*std::exchange(disputed_, std::nullopt), compared_));
+  set_compared(verdict);
   for (std::size_t stream = 0; is_right() && stream < again_.size(); ++stream) {
     ASSAY_TRY(const Verdict later, judged(again_[stream]));
     set_again(later, stream);

@@ -56,8 +56,8 @@ class OutputChecks {
   /// Whether the outputs differ from the reference's by so little that the reference may be the one that errs, and
   /// nobody was asked yet: then Reference::opinions are needed, and decide(). Never of quantised models, and of outputs
   /// that came with the model, which say what it should compute.
-  [[nodiscard]] bool is_disputed() const { return disputed_; }
-  /// Judges again, by the reference's opinions, what before() and after() compared. Errors: those of judge().
+  [[nodiscard]] bool is_disputed() const { return disputed_.has_value(); }
+  /// Judges what is_disputed() by the reference's opinions. Errors: those of judge().
   [[nodiscard]] Status decide();
 
   /// After sampling, if the outputs were right before or are disputed: the same sets once more in every stream (one of
@@ -89,6 +89,7 @@ class OutputChecks {
   [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
   [[nodiscard]] std::size_t first_set() const;
   void set_fingerprint(const OutputsOfSets& computed);
+  void set_compared(const Verdict& verdict);
   void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
   void set_again(const Verdict& verdict, std::size_t stream);
@@ -105,8 +106,8 @@ class OutputChecks {
   std::filesystem::path scratch_;
   Json fingerprint_;
   OutputsOfSets compared_;
-  bool disputed_ = false;
-  std::vector<OutputsOfSets> again_;  ///< after sampling, by stream; of outputs that are disputed
+  std::optional<Verdict> disputed_;   ///< by the reference, until decide()
+  std::vector<OutputsOfSets> again_;  ///< what after() computed for decide(), by stream
   std::optional<TimedIdsCheck> ids_;
   std::int64_t generations_ = 0;
   bool limit_decides_ = true;  ///< Verdict::limit_decides of the row's verdict
