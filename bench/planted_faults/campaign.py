@@ -132,7 +132,7 @@ def effects_of(lines):
 
 
 FIELDS = ["status", "verification", "reason_code", "message", "max_abs_error", "error_limit", "rms_error", "rms_limit", "honest_error",
-          "worst_output", "effective_precision", "agreed_by"]
+          "worst_output", "effective_precision", "agreed_by", "reference"]
 
 
 def run_case(setting, case):
@@ -297,6 +297,13 @@ class Results:
     def missed(self):
         return [r for r in self.faulty if self.material(r) and not self.caught(r)]
 
+    def decided_in_float64(self):
+        """How many verdicts came from it, and how many faults are neither caught nor passed, because nothing decided."""
+        decided = [r for r in self.faulty if (r.get("reference") or "").endswith("-float64")]
+        undecided = [r for r in self.faulty if self.effect(r) > 0 and r["verification"] == "ill_conditioned" and r not in decided]
+        return (f"decided in float64: {len(decided)} faults, {sum(map(self.caught, decided))} of them caught; "
+                f"{sum((r.get('reference') or '').endswith('-float64') for r in self.right)} right runs; ill_conditioned: {len(undecided)} faults")
+
     def false_alarms(self):
         return [r for r in self.right if r.get("verification") == "wrong" and key(r)[:3] not in FINDINGS]
 
@@ -355,6 +362,7 @@ def report(arguments):
                   f"rms {r.get('rms_error')} limit {r.get('rms_limit')}; {r.get('message') or ''}")
     for r in results.findings():
         print(f"\nA fault of the runtime, shown by {FINDINGS[key(r)[:3]]}: {key(r)}: {r['message']}")
+    print("\n" + results.decided_in_float64())
     slow = sum(r["seconds"] for r in results.all)
     print(f"\n{len(results.all)} cases, {slow:.0f} s of `assay verify`")
     return 0
@@ -371,6 +379,7 @@ def check(arguments):
     for r in alarms:
         print(f"false alarm: {key(r)}: {r.get('message')}")
     caught = sum(map(results.caught, results.faulty))
+    print(results.decided_in_float64())
     print(f"{caught} of {len(results.faulty)} faults caught, {len(missed)} missed that must be caught, {len(alarms)} false alarms "
           f"in {len(results.right)} right runs")
     return 1 if missed or alarms or not results.faulty or not results.right else 0

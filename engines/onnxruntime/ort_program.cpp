@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <assay/extent_name.hpp>
 #include <assay/support/plugin_support.hpp>
 #include "ort_context.hpp"
 #include "ort_probe.hpp"
@@ -113,7 +114,7 @@ class Signature {
     ASSAY_CHECK_OK(runtime_.check(api.GetDimensions(tensor, value.dims.data(), rank)));
     std::vector<const char*> symbols(rank);
     ASSAY_CHECK_OK(runtime_.check(api.GetSymbolicDimensions(tensor, symbols.data(), rank)));
-    value.symbols.assign(symbols.begin(), symbols.end());
+    for (const char* symbol : symbols) value.symbols.emplace_back(extent_name(symbol));
     return {};
   }
 

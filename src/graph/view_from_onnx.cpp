@@ -6,9 +6,10 @@
 #include <set>
 #include <unordered_map>
 
+#include <assay/extent_name.hpp>
+
 #include "base/text.hpp"
 #include "graph/view_state.hpp"
-#include "onnx/extent_name.hpp"
 #include "onnx/function_check.hpp"
 #include "onnx/graph_check.hpp"
 
@@ -42,7 +43,7 @@ void declare(const Tensor& type, ValueKind kind, ValueInfo& to) {
   if (!type.has_shape()) return;
   std::vector<Dimension>& shape = to.shape.emplace();
   for (const auto& dim : type.shape().dim()) {
-    Dimension& one = shape.emplace_back(Dimension{.symbol = extent_name(dim)});
+    Dimension& one = shape.emplace_back(Dimension{.symbol = extent_name(dim.dim_param())});
     if (dim.has_dim_value() && dim.dim_value() >= 0) one.extent = dim.dim_value();
   }
 }

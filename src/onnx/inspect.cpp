@@ -6,9 +6,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <assay/extent_name.hpp>
+
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "onnx/extent_name.hpp"
 #include "onnx/graph_check.hpp"
 #include "onnx/index_limits.hpp"
 #include "onnx/inspect.hpp"
@@ -65,7 +66,7 @@ Result<ModelValue> to_value(const onnx::ValueInfoProto& info, bool is_input) {
   value.has_rank = type.tensor_type().has_shape();
   for (const onnx::TensorShapeProto::Dimension& dim : type.tensor_type().shape().dim()) {
     value.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-    value.symbols.push_back(sanitise(extent_name(dim)));
+    value.symbols.push_back(sanitise(extent_name(dim.dim_param())));
   }
   return value;
 }

@@ -45,12 +45,12 @@ class Attempt {
   [[nodiscard]] Status check_forced(const ForceIds& force) {
     return checks_.expects_forced() ? checks_.check_forced(force) : Status();
   }
-  /// After run(): outputs that may be right although the reference computed others are judged again, once `ask` has set
-  /// Reference::opinions. Errors: those of OutputChecks::decide.
-  [[nodiscard]] Status decide(const std::function<void()>& ask) {
+  /// After run(): outputs that may be right although the reference computed others are judged by what `ask` returns.
+  /// Errors: those of `ask` and of OutputChecks::decide.
+  [[nodiscard]] Status decide(const std::function<Result<std::vector<Opinion>>()>& ask) {
     if (!checks_.is_disputed()) return {};
-    ask();
-    return checks_.decide();
+    ASSAY_TRY(const std::vector<Opinion> opinions, ask());
+    return checks_.decide(opinions);
   }
   /// The end of the time that run(), decide() and check_forced() have together.
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }

@@ -105,7 +105,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
        next_limits(shared_time(local.task), local.launches), starts_cold(local, row), parts_.services.timer});
   const auto attempted = [&]() -> Status {
     ASSAY_CHECK_OK(attempt.run());
-    ASSAY_CHECK_OK(attempt.decide([&] { parts_.references.ask(local, attempt.deadline()); }));
+    ASSAY_CHECK_OK(attempt.decide([&] { return parts_.references.ask(local, attempt.deadline()); }));
     return attempt.check_forced(
         [&](std::span<const TimedIds> ids) { return parts_.references.force(local, ids, attempt.deadline()); });
   };

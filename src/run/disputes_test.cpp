@@ -46,6 +46,9 @@ class Disputes : public ComparedLaunches {
     found.honest = reference_.honest;
     return found;
   }
+  static Opinion silent() {
+    return {.name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
+  }
   /// A launch whose outputs are off by this share; others are asked when they are disputed.
   [[nodiscard]] Record launch(float off, std::vector<Opinion> opinions) {
     Record row = local_.task.row;
@@ -55,10 +58,11 @@ class Disputes : public ComparedLaunches {
     EXPECT_TRUE(checks.before(worker, Deadline(std::chrono::minutes(1))));
     was_disputed_ = checks.is_disputed();
     if (!was_disputed_) return row;
+    EXPECT_EQ(row.verification, Verification::kUnverified) << "until it is decided";
     EXPECT_TRUE(checks.after(worker, {}, Deadline(std::chrono::minutes(1))));
-    reference_.opinions = std::move(opinions);
-    EXPECT_TRUE(checks.decide());
+    EXPECT_TRUE(checks.decide(opinions));
     EXPECT_FALSE(checks.is_disputed());
+    reference_.opinions = std::move(opinions);
     return row;
   }
   bool was_disputed_ = false;
@@ -104,21 +108,39 @@ TEST_F(Disputes, AreNotOpenedWhereOutputsCameWithTheModel) {
   EXPECT_EQ(row.verification, Verification::kWrong);
 }
 
+TEST_F(Disputes, AreNotOpenedForModelsThatComputeInFloat64) {
+  local_.task.arithmetic = DType::kFloat64;
+  const Record row = launch(1e-5F, {});
+  EXPECT_FALSE(was_disputed_);
+  EXPECT_EQ(row.verification, Verification::kWrong);
+}
+
 TEST_F(Disputes, AreIllConditionedIfOnlyAnotherRuntimeAgrees) {
-  Opinion silent{
-      .name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
-  const Record row = launch(1e-5F, {silent, opinion("other", false, 1e-5F)});
+  const Record row = launch(1e-5F, {silent(), opinion("other", false, 1e-5F)});
   EXPECT_EQ(row.verification, Verification::kIllConditioned);
   EXPECT_EQ(row.reference, "onnxruntime-noopt");
   EXPECT_THAT(row.message, HasSubstr("and other agree with each other, not with the reference: "));
 }
 
-TEST_F(Disputes, AreLostIfNobodyAgrees) {
-  Opinion silent{
-      .name = "exact-float64", .engine = "exact", .exact = true, .why_none = "the operator X is not evaluated"};
-  const Record row = launch(1e-5F, {silent, opinion("other", false, 0), opinion(local_.task.row.engine, false, 1e-5F)});
-  EXPECT_EQ(row.verification, Verification::kWrong) << "its own engine cannot be a witness";
-  EXPECT_THAT(row.message, HasSubstr("; float64 could not decide: exact-float64: the operator X is not evaluated"));
+TEST_F(Disputes, AreIllConditionedIfNobodyCanDecide) {
+  const Record row =
+      launch(1e-5F, {silent(), opinion("other", false, 0), opinion(local_.task.row.engine, false, 1e-5F)});
+  EXPECT_EQ(row.verification, Verification::kIllConditioned) << "never wrong without exact numbers";
+  EXPECT_THAT(row.message,
+              AllOf(HasSubstr("disputed: it is not known who errs: "),
+                    HasSubstr("; float64 could not decide: exact-float64: the operator X is not evaluated")));
+}
+
+TEST_F(Disputes, AreNotDecidedByTheEngineThatIsJudged) {
+  const Record row = launch(1e-5F, {opinion(local_.task.row.engine, true, 1e-5F)});
+  EXPECT_EQ(row.verification, Verification::kIllConditioned);
+  EXPECT_THAT(row.message, HasSubstr("no other engine computes exactly"));
+}
+
+TEST_F(Disputes, AreNotDecidedByExactOutputsFarFromBoth) {
+  const Record row = launch(1e-5F, {opinion("exact", true, 1e-2F)});
+  EXPECT_EQ(row.verification, Verification::kIllConditioned) << "the model decides by rounding";
+  EXPECT_THAT(row.message, HasSubstr("exact-float64 differs from onnxruntime-noopt by more than 100 times the limit"));
 }
 
 TEST_F(Disputes, FindOutputsThatAreWrongOnlyAfterSampling) {
@@ -128,10 +150,25 @@ TEST_F(Disputes, FindOutputsThatAreWrongOnlyAfterSampling) {
   Answers before("y", off_by(1e-5F)), after("y", off_by(1e-3F));
   ASSERT_TRUE(checks.before(before, Deadline(std::chrono::minutes(1))));
   ASSERT_TRUE(checks.after(after, {}, Deadline(std::chrono::minutes(1))));
-  reference_.opinions = {opinion("exact", true, 1e-5F)};
-  ASSERT_TRUE(checks.decide());
+  ASSERT_TRUE(checks.decide({opinion("exact", true, 1e-5F)}));
   EXPECT_EQ(row.verification, Verification::kWrong);
   EXPECT_THAT(row.message, HasSubstr("the outputs are no longer right after sampling: "));
+}
+
+TEST_F(Disputes, AreOpenedByOutputsAfterSamplingToo) {
+  for (const auto& [exact, expected] :
+       {std::pair(1e-5F, Verification::kVerified), std::pair(0.F, Verification::kWrong)}) {
+    Record row = local_.task.row;
+    row.launch_number = 1;
+    OutputChecks checks(local_, row, reference_, folder_.path());
+    Answers before("y", off_by(0)), after("y", off_by(1e-5F));
+    ASSERT_TRUE(checks.before(before, Deadline(std::chrono::minutes(1))));
+    EXPECT_FALSE(checks.is_disputed());
+    ASSERT_TRUE(checks.after(after, {}, Deadline(std::chrono::minutes(1))));
+    EXPECT_TRUE(checks.is_disputed());
+    ASSERT_TRUE(checks.decide({opinion("exact", true, exact)}));
+    EXPECT_EQ(row.verification, expected) << row.message;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -89,43 +90,74 @@ Result<Verdict> OutputChecks::judge_with(const Reference& reference, const Outpu
 
 bool OutputChecks::may_dispute(const Verdict& verdict) const {
   return verdict.verification == Verification::kWrong && verdict.ratio && *verdict.ratio <= kMayBeDisputed &&
-         !task_.reference.quantised && task_.reference.given_outputs.empty() && reference_.name != "given";
+         !task_.reference.quantised && task_.arithmetic != DType::kFloat64 && task_.reference.given_outputs.empty() &&
+         reference_.name != "given";
 }
 
-Result<Verdict> OutputChecks::judged(const OutputsOfSets& computed) const {
+const std::vector<Opinion>* OutputChecks::known_opinions() const {
+  return reference_.opinions ? &*reference_.opinions : nullptr;
+}
+
+Result<OutputChecks::Judged> OutputChecks::judged(const OutputsOfSets& computed,
+                                                  const std::vector<Opinion>* opinions) const {
   ASSAY_TRY(Verdict verdict, judge_with(reference_, computed));
-  if (!reference_.opinions || !may_dispute(verdict)) return verdict;
-  return by_opinions(std::move(verdict), computed);
+  const std::optional<double> limit = verdict.error_limit;
+  if (opinions == nullptr || !may_dispute(verdict)) return Judged{std::move(verdict), limit};
+  return by_opinions(std::move(verdict), computed, *opinions);
 }
 
-Result<Verdict> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& computed) const {
+// A model that decides by rounding (the floor of a product, the largest of two equal numbers) has other outputs in
+// float64 than in float32, on every runtime: those are no measure of who errs.
+Result<std::optional<OutputChecks::Judged>> OutputChecks::by_exact(const Opinion& exact,
+                                                                   const OutputsOfSets& computed) const {
+  Reference other = reference_;
+  other.name = exact.name;
+  other.outputs = exact.outputs;
+  OutputsOfSets of_reference{.sets = computed.sets, .files = {}};
+  for (const std::size_t set : computed.sets) of_reference.files.push_back(reference_.outputs[set]);
+  ASSAY_TRY(const Verdict reference, judge_with(other, of_reference));
+  if (reference.verification == Verification::kWrong && reference.ratio.value_or(INFINITY) > kMayBeDisputed)
+    return std::nullopt;
+  other.honest = exact.honest;
+  ASSAY_TRY(Verdict verdict, judge_with(other, computed));
+  std::optional<double> apart = verdict.error_limit;
+  if (apart) *apart += reference.max_abs_error.value_or(0);
+  return Judged{std::move(verdict), apart};
+}
+
+Result<OutputChecks::Judged> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& computed,
+                                                       const std::vector<Opinion>& opinions) const {
   const std::string differs = fmt::format("{:.3g} times the limit from {}", verdict.ratio.value_or(0), reference_.name);
-  std::string why_not_exact;
-  for (const Opinion& opinion : *reference_.opinions) {
+  std::string why = "no other engine computes exactly", agrees;
+  for (const Opinion& opinion : opinions) {
+    if (opinion.engine == row_.engine) continue;  // it would judge itself
     if (opinion.outputs.empty()) {
-      if (opinion.exact) why_not_exact = fmt::format("{}: {}", opinion.name, opinion.why_none);
-      continue;
+      if (opinion.exact) why = fmt::format("{}: {}", opinion.name, opinion.why_none);
+    } else if (opinion.exact) {
+      ASSAY_TRY(std::optional<Judged> decided, by_exact(opinion, computed));
+      if (decided) {
+        std::string& message = decided->verdict.message;
+        message = with_note(message, fmt::format("{} decided, because the outputs are {}", opinion.name, differs));
+        return std::move(*decided);
+      }
+      why = fmt::format("{} differs from {} by more than {:.0f} times the limit", opinion.name, reference_.name,
+                        kMayBeDisputed);
+    } else if (agrees.empty()) {
+      Reference other = reference_;
+      other.outputs = opinion.outputs;
+      ASSAY_TRY(const Verdict beside, judge_with(other, computed));
+      if (beside.verification == Verification::kVerified) agrees = opinion.name;
     }
-    if (!opinion.exact && opinion.engine == row_.engine) continue;
-    Reference other = reference_;
-    other.name = opinion.name;
-    other.outputs = opinion.outputs;
-    if (opinion.exact) other.honest = opinion.honest;
-    ASSAY_TRY(Verdict decided, judge_with(other, computed));
-    if (opinion.exact) {
-      decided.message =
-          with_note(decided.message, fmt::format("{} decided, because the outputs are {}", opinion.name, differs));
-      return decided;
-    }
-    if (decided.verification != Verification::kVerified) continue;
-    verdict.verification = Verification::kIllConditioned;
-    verdict.reason.reset();
-    verdict.message = fmt::format("disputed: {} and {} agree with each other, not with the reference: {}", row_.engine,
-                                  opinion.name, verdict.message);
-    return verdict;
   }
-  if (!why_not_exact.empty()) verdict.message += "; float64 could not decide: " + why_not_exact;
-  return verdict;
+  verdict.verification = Verification::kIllConditioned;
+  verdict.reason.reset();
+  verdict.limit_decides = false;
+  const std::string who =
+      agrees.empty() ? "it is not known who errs"
+                     : fmt::format("{} and {} agree with each other, not with the reference", row_.engine, agrees);
+  verdict.message = fmt::format("disputed: {}: {}; float64 could not decide: {}", who, verdict.message, why);
+  const std::optional<double> apart = verdict.max_abs_error;
+  return Judged{std::move(verdict), apart};
 }
 
 // Each launch begins with another set.
@@ -186,20 +218,25 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   computed.sets.insert(computed.sets.end(), others.sets.begin(), others.sets.end());
   computed.files.insert(computed.files.end(), others.files.begin(), others.files.end());
   set_fingerprint(computed);
-  ASSAY_TRY(Verdict verdict, judged(computed));
-  for (const OutputVerdict& output : verdict.outputs)
+  ASSAY_TRY(Judged found, judged(computed, known_opinions()));
+  for (const OutputVerdict& output : found.verdict.outputs)
     log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
               error_text(output, reference_.honest));
   compared_ = std::move(computed);
-  set_compared(verdict);
+  set_compared(found);
   set_checked();
-  if (!reference_.opinions && may_dispute(verdict)) disputed_ = std::move(verdict);
+  if (known_opinions() == nullptr && may_dispute(found.verdict)) {
+    row_.verification = Verification::kUnverified;
+    disputed_ = std::move(found.verdict);
+  }
   return {};
 }
 
 // With what a reader of the row must know beside the verdict.
-void OutputChecks::set_compared(const Verdict& verdict) {
+void OutputChecks::set_compared(const Judged& judged) {
+  const Verdict& verdict = judged.verdict;
   set_verdict(verdict);
+  apart_ = judged.apart;
   compared_.worst = verdict.worst_set;
   if (!reference_.honest && !reference_.why_no_honest.empty())
     row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
@@ -209,17 +246,19 @@ void OutputChecks::set_compared(const Verdict& verdict) {
     row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, row_.reference));
 }
 
-Status OutputChecks::decide() {
-  ASSAY_CHECK(disputed_.has_value(), "decide() follows is_disputed()");
-  ASSAY_TRY(const Verdict verdict, by_opinions(*std::exchange(disputed_, std::nullopt), compared_));
-  set_compared(verdict);
-  for (std::size_t stream = 0; is_right() && stream < again_.size(); ++stream) {
-    ASSAY_TRY(const Verdict later, judged(again_[stream]));
-    set_again(later, stream);
+Status OutputChecks::decide(const std::vector<Opinion>& opinions) {
+  ASSAY_CHECK(is_disputed(), "decide() follows is_disputed()");
+  if (disputed_) {
+    ASSAY_TRY(const Judged found, by_opinions(*std::exchange(disputed_, std::nullopt), compared_, opinions));
+    set_compared(found);
   }
-  if (is_right() && !again_.empty()) row_.checked += "; again after sampling";
-  again_.clear();
-  return {};
+  for (const Again& later : std::exchange(again_, {})) {
+    if (!is_right()) break;
+    ASSAY_TRY(const Judged found, judged(later.outputs, &opinions));
+    set_again(found.verdict, later.stream);
+    if (is_right() && later.stream + 1 == task_.shape.streams) row_.checked += "; again after sampling";
+  }
+  return is_right() ? check_timed_tokens() : Status();
 }
 
 bool OutputChecks::is_right() const {
@@ -261,33 +300,39 @@ bool OutputChecks::has_time(const Deadline& deadline) const {
 
 Status OutputChecks::after(Worker& worker, const MeasureReply& measured, const Deadline& deadline) {
   if ((!is_right() && !disputed_) || compared_.files.empty()) return {};
+  generations_ = measured.generations;
   if (has_time(deadline)) ASSAY_CHECK_OK(check_again(worker, deadline));
-  if (!is_right() || !task_.generation || row_.reference != reference_.name) return {};
-  return check_timed_tokens(measured);
+  return is_right() && !is_disputed() ? check_timed_tokens() : Status();
 }
 
 Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
   for (int stream = 0; stream < task_.shape.streams; ++stream) {
     const std::vector<std::size_t> sets = is_slow() ? std::vector{compared_.sets.front()} : compared_.sets;
-    const std::string name = disputed_ ? fmt::format("again{}_", stream) : "again";
-    ASSAY_TRY(OutputsOfSets again, compute(worker, sets, stream, name, deadline));
-    if (disputed_) {
-      again_.push_back(std::move(again));
-      continue;
+    ASSAY_TRY(OutputsOfSets again, compute(worker, sets, stream, fmt::format("again{}_", stream), deadline));
+    if (!is_disputed()) {
+      ASSAY_TRY(const Judged found, judged(again, known_opinions()));
+      if (known_opinions() != nullptr || !may_dispute(found.verdict)) {
+        set_again(found.verdict, stream);
+        if (!is_right()) return {};
+        continue;
+      }
     }
-    ASSAY_TRY(const Verdict verdict, judged(again));
-    set_again(verdict, static_cast<std::size_t>(stream));
-    if (!is_right()) return {};
+    again_.push_back({stream, std::move(again)});
   }
-  if (!disputed_) row_.checked += "; again after sampling";
+  if (!is_disputed()) row_.checked += "; again after sampling";
   return {};
 }
 
-void OutputChecks::set_again(const Verdict& verdict, std::size_t stream) {
-  if (verdict.verification != Verification::kWrong) return;
+void OutputChecks::set_again(const Verdict& verdict, int stream) {
+  const bool disputed = verdict.verification == Verification::kIllConditioned;
+  if (verdict.verification != Verification::kWrong && !(disputed && row_.verification == Verification::kVerified))
+    return;
   set_verdict(verdict);
   const std::string stream_text = task_.shape.streams > 1 ? fmt::format(" of stream {}", stream + 1) : "";
-  set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
+  if (disputed)
+    row_.message = fmt::format("after sampling, outputs{}: {}", stream_text, verdict.message);
+  else
+    set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
 }
 
 void OutputChecks::set_ids_checked() {
@@ -295,11 +340,10 @@ void OutputChecks::set_ids_checked() {
   if (row_.verification == Verification::kWrong) compared_ = {};  // no longer what the row is about
 }
 
-Status OutputChecks::check_timed_tokens(const MeasureReply& measured) {
-  if (reference_.largest.empty() || !row_.error_limit || measured.generations == 0) return {};
-  // Both logits may be off by the limit.
-  ASSAY_TRY(ids_, TimedIdsCheck::compare(tokens_file(), reference_.largest, 2 * *row_.error_limit));
-  generations_ = measured.generations;
+Status OutputChecks::check_timed_tokens() {
+  if (!task_.generation || reference_.largest.empty() || !apart_ || generations_ == 0) return {};
+  // Both logits may be off by as much.
+  ASSAY_TRY(ids_, TimedIdsCheck::compare(tokens_file(), reference_.largest, 2 * *apart_));
   if (!ids_->expects_force()) set_ids_checked();
   return {};
 }

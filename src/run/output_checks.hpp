@@ -53,17 +53,19 @@ class OutputChecks {
   /// those of the worker and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
-  /// Whether the outputs differ from the reference's by so little that the reference may be the one that errs, and
-  /// nobody was asked yet: then Reference::opinions are needed, and decide(). Never of quantised models, and of outputs
-  /// that came with the model, which say what it should compute.
-  [[nodiscard]] bool is_disputed() const { return disputed_.has_value(); }
-  /// Judges what is_disputed() by the reference's opinions. Errors: those of judge().
-  [[nodiscard]] Status decide();
+  /// Whether outputs differ from the reference's by so little that the reference may be the one that errs, and other
+  /// engines have not been asked yet: then decide() is needed, and the row is unverified until then. Never of models
+  /// that are quantised or compute in float64, and of outputs that came with the model, which say what it should
+  /// compute.
+  [[nodiscard]] bool is_disputed() const { return disputed_ || !again_.empty(); }
+  /// Judges what is_disputed() by what other engines computed: by float64 if it could be computed, else nobody decides.
+  /// Then compares the token ids that after() left. Errors: those of judge() and TimedIdsCheck::compare().
+  [[nodiscard]] Status decide(const std::vector<Opinion>& opinions);
 
   /// After sampling, if the outputs were right before or are disputed: the same sets once more in every stream (one of
   /// them if a run takes long, and for a model that generates; none if the cell's time ends), and the token ids of the
-  /// timed generations, until they leave those of the reference. A difference is `wrong`. `measured` is the reply to a
-  /// request that named tokens_file().
+  /// timed generations, until they leave those of the reference; of disputed outputs decide() compares these. A
+  /// difference is `wrong`. `measured` is the reply to a request that named tokens_file().
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
   /// Whether after() left token ids to check_forced(), which needs no worker.
   [[nodiscard]] bool expects_forced() const { return ids_ && ids_->expects_force(); }
@@ -80,19 +82,32 @@ class OutputChecks {
  private:
   [[nodiscard]] Result<OutputsOfSets> compute(Worker& worker, const std::vector<std::size_t>& sets, int stream,
                                               const std::string& name, const Deadline& deadline);
-  /// Compared with the reference and, if that is disputed, with the opinions about it.
-  [[nodiscard]] Result<Verdict> judged(const OutputsOfSets& computed) const;
+  struct Judged {
+    Verdict verdict;
+    /// How far right outputs of the candidate may be from those of the reference; nullopt: there is no limit.
+    std::optional<double> apart{};
+  };
+  struct Again {
+    int stream = 0;
+    OutputsOfSets outputs;
+  };
+  /// Compared with the reference and, if the outputs may be disputed and there are opinions, by these.
+  [[nodiscard]] Result<Judged> judged(const OutputsOfSets& computed, const std::vector<Opinion>* opinions) const;
   [[nodiscard]] Result<Verdict> judge_with(const Reference& reference, const OutputsOfSets& computed) const;
-  [[nodiscard]] Result<Verdict> by_opinions(Verdict verdict, const OutputsOfSets& computed) const;
+  [[nodiscard]] Result<Judged> by_opinions(Verdict verdict, const OutputsOfSets& computed,
+                                           const std::vector<Opinion>& opinions) const;
+  /// The verdict by exact outputs; nullopt: the reference is far from them, so that they decide nothing.
+  [[nodiscard]] Result<std::optional<Judged>> by_exact(const Opinion& exact, const OutputsOfSets& computed) const;
   [[nodiscard]] bool may_dispute(const Verdict& verdict) const;
+  [[nodiscard]] const std::vector<Opinion>* known_opinions() const;
   [[nodiscard]] Status check_again(Worker& worker, const Deadline& deadline);
-  [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
+  [[nodiscard]] Status check_timed_tokens();
   [[nodiscard]] std::size_t first_set() const;
   void set_fingerprint(const OutputsOfSets& computed);
-  void set_compared(const Verdict& verdict);
+  void set_compared(const Judged& judged);
   void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
-  void set_again(const Verdict& verdict, std::size_t stream);
+  void set_again(const Verdict& verdict, int stream);
   [[nodiscard]] bool is_right() const;
   void set_checked();
   void set_ids_checked();
@@ -106,8 +121,9 @@ class OutputChecks {
   std::filesystem::path scratch_;
   Json fingerprint_;
   OutputsOfSets compared_;
-  std::optional<Verdict> disputed_;   ///< by the reference, until decide()
-  std::vector<OutputsOfSets> again_;  ///< what after() computed for decide(), by stream
+  std::optional<Verdict> disputed_;  ///< by the reference, of what before() compared, until decide()
+  std::vector<Again> again_;         ///< what after() computed for decide()
+  std::optional<double> apart_;      ///< Judged::apart of the row's verdict
   std::optional<TimedIdsCheck> ids_;
   std::int64_t generations_ = 0;
   bool limit_decides_ = true;  ///< Verdict::limit_decides of the row's verdict

@@ -93,15 +93,21 @@ HonestMethod honest_method(const Task& task, DType precision) {
   return {.kind = kind, .precision = precision};
 }
 
+// Whether the same request would end with the same error another time.
+bool is_permanent(ErrorCode code) {
+  return code == ErrorCode::kUnsupported || code == ErrorCode::kNotFound || code == ErrorCode::kInvalidArgument;
+}
+
 // The honest errors once the exact outputs are known; those of the reference if they cannot be compared.
 std::optional<HonestErrors> honest_beside(const Task& task, const Reference& reference, const Opinion& exact) {
+  if (!reference.honest) return std::nullopt;
   std::vector<std::size_t> sets(exact.outputs.size());
   std::iota(sets.begin(), sets.end(), 0);
   const auto measured = [&]() -> Result<HonestErrors> {
     ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, sets));
     return measure_honest("reference", exact.outputs, {reference.outputs}, masks.views);
   }();
-  if (measured) return with_reference_error(reference.honest, *measured);
+  if (measured) return with_reference_error(*reference.honest, *measured);
   log_debug("{}: the error of the reference is not known: {}", task.row.model, measured.error().message);
   return reference.honest;
 }
@@ -396,6 +402,7 @@ Opinion ReferenceMaker::ask_engine(const EngineEntry& engine, const Task& task, 
   const Result<fs::path> folder = outputs_of(engine, location->version, task, limit, made);
   if (!folder) {
     opinion.why_none = folder.error().message;
+    opinion.may_answer_later = !is_permanent(folder.error().code);
     log_debug("{}: {} has no opinion: {}", task.row.model, opinion.name, opinion.why_none);
     return opinion;
   }
@@ -404,26 +411,27 @@ Opinion ReferenceMaker::ask_engine(const EngineEntry& engine, const Task& task, 
   return opinion;
 }
 
-void ReferenceMaker::ask(const Task& task, Reference& reference, std::chrono::nanoseconds limit) {
+Result<std::vector<Opinion>> ReferenceMaker::ask(const Task& task, const Reference& reference,
+                                                 std::chrono::nanoseconds limit) {
   const Until until = std::chrono::steady_clock::now() + limit;
   std::vector<Opinion> opinions;
   for (const bool exact : {true, false}) {
     for (const EngineEntry& entry : registry_.entries()) {
       if (entry.exact != exact || !entry.built || !entry.needs_model || !entry.serves("cpu") || !entry.reads("onnx") ||
-          entry.static_shapes || cancelled_())
+          entry.static_shapes)
         continue;
       // As users run it: the reference engine itself with its optimisations.
       EngineEntry asked = entry;
       if (!exact) asked.reference = {};
       opinions.push_back(ask_engine(asked, task, left(until)));
+      if (cancelled_()) return fail(ErrorCode::kCancelled, "interrupted before it was decided who errs");
       if (exact && !opinions.back().outputs.empty()) {
         opinions.back().honest = honest_beside(task, reference, opinions.back());
-        reference.opinions = std::move(opinions);
-        return;
+        return opinions;
       }
     }
   }
-  reference.opinions = std::move(opinions);
+  return opinions;
 }
 
 }  // namespace assay

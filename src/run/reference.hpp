@@ -25,7 +25,9 @@ struct Opinion {
   bool exact = false;                            ///< in float64, by kernels of its own: its verdict counts
   std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell; empty: it could not
   std::string why_none{};                        ///< why it could not
-  /// If it is exact: the honest error, that of the reference itself included (with_reference_error()).
+  bool may_answer_later = false;                 ///< what it lacked was time or memory
+  /// If it is exact: the honest error, that of the reference itself included (with_reference_error()); nullopt:
+  /// unknown.
   std::optional<HonestErrors> honest{};
 };
 
@@ -42,7 +44,7 @@ struct Reference {
   std::optional<Error> invalid_file{};   ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX
   double run_ms = 0;                     ///< time of one run; 0: the reference was not made now but found
   std::chrono::nanoseconds spent{};      ///< time to make it, which counts as the cell's time
-  /// What the engines that were asked computed, in this order; nullopt: nobody was asked, because no cell disputed it.
+  /// What other engines computed, in the order of asking; nullopt: no cell disputed it, or engines may answer later.
   std::optional<std::vector<Opinion>> opinions{};
 };
 
@@ -68,10 +70,11 @@ class ReferenceMaker {
   /// artefacts and of the worker; timeout after `limit`.
   [[nodiscard]] Status force(const Task& task, std::size_t set, const TensorView& ids,
                              const std::filesystem::path& largest, std::chrono::nanoseconds limit);
-  /// Asks other engines on the CPU for the outputs of a task whose reference was made, and sets `opinions`: the one
-  /// that computes exactly, or, if it cannot, every other that reads the model. Never fails: an engine that cannot
-  /// answer says why. It may take `limit`, all engines together.
-  void ask(const Task& task, Reference& reference, std::chrono::nanoseconds limit);
+  /// Asks other engines on the CPU for the outputs of a task whose reference was made: the one that computes exactly,
+  /// or, if it cannot, every other that reads the model. An engine that cannot answer says why. It may take `limit`,
+  /// all engines together. Errors: cancelled.
+  [[nodiscard]] Result<std::vector<Opinion>> ask(const Task& task, const Reference& reference,
+                                                 std::chrono::nanoseconds limit);
   void release();
   /// The limit of each worker that starts after this call.
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -53,6 +54,7 @@ Status ReferenceSet::make_for(LocalTask& local, Slowest& slowest) {
 
 void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   made_.clear();
+  asked_.clear();
   chosen_.clear();
   forced_.clear();
   std::map<std::string, Slowest> slowest;  // by model_key()
@@ -65,13 +67,25 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   maker_.release();
 }
 
-void ReferenceSet::ask(const LocalTask& local, const Deadline& deadline) {
+Result<std::vector<Opinion>> ReferenceSet::ask(const LocalTask& local, const Deadline& deadline) {
+  constexpr double kClearlyMore = 1.5;
+  Reference& reference = of(local);
+  const std::string key = local.reference_key(*services_.registry);
+  if (const auto asked = asked_.find(key);
+      asked != asked_.end() &&
+      static_cast<double>(deadline.left().count()) < kClearlyMore * static_cast<double>(asked->second.limit.count()))
+    return asked->second.opinions;
   const WorkTimer::Scope work(services_.timer, Work::kReferences);
   workers_.clear();
   const Record& row = local.task.row;
   services_.doing(fmt::format("{}, {}: disputed, computing in float64", row.model, shape_key(row)));
-  maker_.ask(local.task, of(local), deadline.left());
+  const std::chrono::nanoseconds limit = deadline.left();
+  Result<std::vector<Opinion>> opinions = maker_.ask(local.task, reference, limit);
   maker_.release();
+  if (!opinions) return opinions;
+  asked_[key] = {*opinions, limit};
+  if (std::ranges::none_of(*opinions, &Opinion::may_answer_later)) reference.opinions = *opinions;
+  return opinions;
 }
 
 Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& local,

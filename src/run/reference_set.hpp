@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -36,9 +37,9 @@ class ReferenceSet {
   /// The task's reference; one with the name "none" if there is none.
   [[nodiscard]] Reference& of(const LocalTask& local) { return made_[local.reference_key(*services_.registry)]; }
 
-  /// Asks other engines what the task should compute (ReferenceMaker::ask), once for each reference. Warm workers end
-  /// first.
-  void ask(const LocalTask& local, const Deadline& deadline);
+  /// What other engines say that the task should compute (ReferenceMaker::ask). Each reference is asked about once, or
+  /// again if an engine lacked time or memory and now has clearly more time. Warm workers end first. Errors: cancelled.
+  [[nodiscard]] Result<std::vector<Opinion>> ask(const LocalTask& local, const Deadline& deadline);
 
   /// Forces token ids of the task's timed generations through its reference, once for equal ids. Warm workers end
   /// first. Errors: those of ReferenceMaker::force, all generations together until the deadline.
@@ -51,6 +52,10 @@ class ReferenceSet {
   [[nodiscard]] std::optional<Error> invalid_file(const LocalTask& local) const;
 
  private:
+  struct Asked {
+    std::vector<Opinion> opinions;
+    std::chrono::nanoseconds limit{};  ///< the time that they had
+  };
   struct Slowest {
     double ms = 0;
     std::int64_t batch = 1;
@@ -62,6 +67,7 @@ class ReferenceSet {
   ReferenceMaker& maker_;
   LocalWorkers& workers_;
   std::map<std::string, Reference> made_;                ///< by LocalTask::reference_key()
+  std::map<std::string, Asked> asked_;                   ///< by LocalTask::reference_key()
   std::map<std::string, std::filesystem::path> forced_;  ///< by reference_key(), set and ids
   std::optional<TemporaryDirectory> forced_folder_;
   std::map<std::string, DType> chosen_;  ///< the precision that a runtime chose, by model_key() and target_key()

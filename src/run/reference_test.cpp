@@ -124,6 +124,38 @@ TEST_F(References, WeightsAreRoundedForSixteenBits) {
   }
 }
 
+TEST_F(References, DisputesAreAnsweredInFloat64) {
+  const Reference reference = make(DType::kFloat32);
+  const auto opinions = maker_.ask(task_, reference, 60s);
+  ASSERT_TRUE(opinions) << to_string(opinions.error());
+  ASSERT_EQ(opinions->size(), 1U) << "who computes exactly decides alone";
+  const Opinion& exact = opinions->front();
+  EXPECT_EQ(exact.name, "evaluator-float64");
+  EXPECT_TRUE(exact.exact);
+  ASSERT_EQ(exact.outputs.size(), 2U) << exact.why_none;
+  EXPECT_LE(largest_difference(read_output(exact.outputs[0]), product(input_, weights())), 1e-6);
+  ASSERT_TRUE(exact.honest);
+  EXPECT_GE(exact.honest->find("y")->rms, reference.honest->find("y")->rms);
+}
+
+TEST_F(References, AnEngineThatLackedTimeMayAnswerADisputeLater) {
+  const auto opinions = maker_.ask(task_, make(DType::kFloat32), 1ns);
+  ASSERT_TRUE(opinions) << to_string(opinions.error());
+  ASSERT_FALSE(opinions->empty());
+  for (const Opinion& opinion : *opinions) {
+    EXPECT_TRUE(opinion.outputs.empty()) << opinion.name;
+    EXPECT_TRUE(opinion.may_answer_later) << opinion.name << ": " << opinion.why_none;
+  }
+}
+
+TEST_F(References, ADisputeThatIsInterruptedHasNoAnswer) {
+  const Reference reference = make(DType::kFloat32);
+  ReferenceMaker interrupted(registry_, artefacts_, folder_.path() / "another cache", [] { return true; });
+  const auto opinions = interrupted.ask(task_, reference, 60s);
+  ASSERT_FALSE(opinions);
+  EXPECT_EQ(opinions.error().code, ErrorCode::kCancelled);
+}
+
 TEST_F(References, HonestErrorIsThatOfResultsRoundedToTheTypeOrOfPerturbedOnes) {
   for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     const Reference reference = make(precision);

@@ -122,7 +122,7 @@ void Witnesses::add(const LocalTask& local, const Reference& reference, const Ou
     if (agrees(local, reference, outputs, row, kept)) agreeing.insert(engine);
   }
   const EngineEntry* reference_engine = reference_engine_of(reference, row);
-  // Float64 knows better than two runtimes that err alike.
+  // Two runtimes may err alike; exact arithmetic is not overruled by them.
   const bool exact = reference_engine != nullptr && reference_engine->exact;
   if (!verified && !exact && !agreeing.empty() && agreeing == others)
     row.message += fmt::format("; {} computed the same as this cell, which points at the reference", listed(agreeing));

@@ -114,21 +114,15 @@ const HonestOutput* HonestErrors::find(std::string_view output) const {
   return found == outputs.end() ? nullptr : &*found;
 }
 
-HonestErrors with_reference_error(const std::optional<HonestErrors>& perturbed, HonestErrors reference) {
-  HonestErrors together = perturbed.value_or(HonestErrors{.method = "reference", .runs = 1, .outputs = {}});
+HonestErrors with_reference_error(const HonestErrors& perturbed, const HonestErrors& reference) {
+  HonestErrors together = perturbed;
   constexpr double kLeast = 1e-6;  // half of the least limit of float32
-  for (HonestOutput& own : reference.outputs) {
-    const auto known = std::ranges::find(together.outputs, own.name, &HonestOutput::name);
-    if (known == together.outputs.end()) {
-      for (const auto member : {&HonestOutput::rms, &HonestOutput::row, &HonestOutput::element})
-        own.*member = std::min(own.*member, kMostReferenceError * kLeast);
-      own.changed = 0;
-      together.outputs.push_back(std::move(own));
-      continue;
-    }
+  for (HonestOutput& output : together.outputs) {
+    const HonestOutput* own = reference.find(output.name);
+    if (own == nullptr) continue;
     for (const auto member : {&HonestOutput::rms, &HonestOutput::row, &HonestOutput::element})
-      (*known).*member =
-          std::max((*known).*member, std::min(own.*member, kMostReferenceError * std::max((*known).*member, kLeast)));
+      if (own->*member <= kMostReferenceError * std::max(output.*member, kLeast))
+        output.*member = std::max(output.*member, own->*member);
   }
   return together;
 }

@@ -44,10 +44,11 @@ struct HonestErrors {
 
 /// The honest errors of a model whose exact outputs are known. The reference is honest float32 arithmetic, too: its own
 /// distance from the exact outputs, `reference`, is the error that it makes by its order of summation, which perturbed
-/// runs do not show, because they add in the same order. It counts up to kMostReferenceError times the error of
-/// perturbed runs (of the least that is assumed, if that is smaller): what is further away errs by more than honest
-/// arithmetic does. `perturbed`: nullopt: they are not known.
-[[nodiscard]] HonestErrors with_reference_error(const std::optional<HonestErrors>& perturbed, HonestErrors reference);
+/// runs do not show, because they add in the same order. It takes the place of the error of `perturbed` runs if it is
+/// larger, but at most kMostReferenceError times as large (as the least that is assumed, if the error of the perturbed
+/// runs is smaller): a reference that is further away does not show honest arithmetic, and counts for nothing. The
+/// same holds for outputs without perturbed runs.
+[[nodiscard]] HonestErrors with_reference_error(const HonestErrors& perturbed, const HonestErrors& reference);
 inline constexpr double kMostReferenceError = 10.0;
 
 /// Compares runs of honest arithmetic, [run][set], with the reference's outputs, [set]. `inputs`: as in VerifyOptions.

@@ -21,11 +21,17 @@ TEST(Honest, TheReferencesOwnErrorCountsIfItIsLarger) {
   EXPECT_EQ(with_reference_error(errors_of(5e-6), errors_of(1e-7)).find("y")->rms, 5e-6);
 }
 
-TEST(Honest, AReferenceThatIsFarOffIsAnOutlierAndDoesNotMoveTheLimitFar) {
-  EXPECT_DOUBLE_EQ(with_reference_error(errors_of(5e-6), errors_of(0.3)).find("y")->rms, 5e-5);
-  EXPECT_DOUBLE_EQ(with_reference_error(errors_of(0), errors_of(0.3)).find("y")->rms, 1e-5)
-      << "of the least error that is assumed";
-  EXPECT_DOUBLE_EQ(with_reference_error(std::nullopt, errors_of(0.3)).find("y")->rms, 1e-5);
+TEST(Honest, AReferenceThatIsFarOffIsNoExampleOfHonestArithmetic) {
+  EXPECT_EQ(with_reference_error(errors_of(5e-6), errors_of(5e-5)).find("y")->rms, 5e-5);
+  EXPECT_EQ(with_reference_error(errors_of(5e-6), errors_of(6e-5)).find("y")->rms, 5e-6);
+  EXPECT_EQ(with_reference_error(errors_of(0), errors_of(9e-6)).find("y")->rms, 9e-6)
+      << "ten times the least error that is assumed";
+  EXPECT_EQ(with_reference_error(errors_of(0), errors_of(0.3)).find("y")->rms, 0);
+}
+
+TEST(Honest, OutputsWithoutPerturbedRunsGetNoErrorFromTheReference) {
+  EXPECT_EQ(with_reference_error({.method = "perturbed", .runs = 2, .outputs = {}}, errors_of(1e-7)).find("y"),
+            nullptr);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class ShapesTest(tool.ToolTest):
                                         helper.make_node("Add", ["x", "whole"], ["y"], name="sum")],
              [("x", f, ["DynamicDimension.0", 3, "DynamicDimension.1", "DynamicDimension.2"])], [("y", f, ["DynamicDimension.0", 3, "DynamicDimension.1", "DynamicDimension.2"])], [kernel])
         save(self.folder / "named.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", f, ["N", 3, "height", "width"])], [("y", f, ["N", 3, "height", "width"])])
+        save(self.folder / "paddle.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", f, ["N", 3, "?", "?"])], [("y", f, ["N", 3, "?", "?"])])
         # An extent that no rule of assay knows.
         save(self.folder / "voice.onnx", [helper.make_node("Tanh", ["chunk"], ["y"])], [("chunk", f, ["unk__1", "unk__2"])], [("y", f, ["unk__1", "unk__2"])])
         save(self.folder / "text.onnx", [helper.make_node("Cast", ["ids"], ["y"], to=f)], [("ids", i, ["batch", "length"])], [("y", f, ["batch", "length"])])
@@ -138,7 +139,8 @@ class Runs(ShapesTest):
         return self.run_json("verify", model, "--engines", *self.ENGINES, "--batch-sizes", "2", "--quiet", *arguments, expect=expect)["results"]
 
     def test_given_shapes_are_verified_on_both_runtimes(self):
-        for arguments in (["ocr.onnx", "--shape", "x:Bx3x48x320"], ["named.onnx", "--dim", "height=48", "--dim", "width=320"]):
+        shape = ["--shape", "x:Bx3x48x320"]
+        for arguments in (["ocr.onnx", *shape], ["named.onnx", "--dim", "height=48", "--dim", "width=320"], ["paddle.onnx", *shape], ["paddle.onnx", *shape, "--dynamic-shapes"]):
             rows = self.verify(*arguments)
             self.assertEqual([(row["engine"], row["verification"], row["input_shape"]) for row in rows], [(engine, "verified", "(2, 3, 48, 320)") for engine in self.ENGINES],
                              [row["message"] for row in rows])
