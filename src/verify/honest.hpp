@@ -46,8 +46,8 @@ struct HonestErrors {
 /// distance from the exact outputs, `reference`, is the error that it makes by its order of summation, which perturbed
 /// runs do not show, because they add in the same order. It takes the place of the error of `perturbed` runs if it is
 /// larger, but at most kMostReferenceError times as large (as the least that is assumed, if the error of the perturbed
-/// runs is smaller): a reference that is further away does not show honest arithmetic, and counts for nothing. The
-/// same holds for outputs without perturbed runs.
+/// runs is smaller): a reference that is further away does not show honest arithmetic, and counts for nothing. Outputs
+/// without perturbed runs stay without an error.
 [[nodiscard]] HonestErrors with_reference_error(const HonestErrors& perturbed, const HonestErrors& reference);
 inline constexpr double kMostReferenceError = 10.0;
 
