@@ -125,7 +125,10 @@ struct ReferenceMaker::Loaded {
 
 ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, fs::path cache,
                                Cancelled cancelled)
-    : registry_(registry), artefacts_(artefacts), cache_(std::move(cache)), cancelled_(std::move(cancelled)) {}
+    : registry_(registry),
+      artefacts_(artefacts),
+      cache_(std::move(cache)),
+      cancelled_(cancelled ? std::move(cancelled) : Cancelled([] { return false; })) {}
 ReferenceMaker::~ReferenceMaker() = default;
 void ReferenceMaker::release() { loaded_.reset(); }
 
