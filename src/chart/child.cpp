@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/guard.hpp"
 
 namespace assay::chart {
 namespace {
@@ -36,8 +37,16 @@ void write_all(int to, std::string_view text) {
   }
 }
 
+std::string answer_of(const std::function<Result<std::string>()>& work) {
+  const Result<std::string> result = guarded({}, work);
+  return result ? kText + *result
+                : std::string{kError, static_cast<char>(result.error().code)} + result.error().message;
+}
+
+// noexcept: an exception must not reach the caller's handlers in the copy. Only the lack of memory for the answer's
+// text is left: then the copy aborts.
 [[noreturn]] void run_as_child(const std::function<Result<std::string>()>& work, int to, pid_t parent,
-                               std::chrono::milliseconds deadline) {
+                               std::chrono::milliseconds deadline) noexcept {
   // The handlers of the program are for the program.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGPIPE}) std::signal(signal, SIG_DFL);
   // If the parent is killed, nobody else ends this.
@@ -47,11 +56,7 @@ void write_all(int to, std::string_view text) {
   const rlimit limit{seconds, seconds}, no_core{0, 0};
   ::setrlimit(RLIMIT_CPU, &limit);
   ::setrlimit(RLIMIT_CORE, &no_core);
-  const Result<std::string> result = work();
-  if (result)
-    write_all(to, kText + *result);
-  else
-    write_all(to, std::string{kError, static_cast<char>(result.error().code)} + result.error().message);
+  write_all(to, answer_of(work));
   ::_exit(0);
 }
 

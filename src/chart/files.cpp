@@ -76,21 +76,22 @@ std::vector<std::string> NotDrawn::lines() const {
   return lines;
 }
 
-Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder) {
+Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder,
+                                   const Cancelled& cancelled) {
   WrittenCharts result;
   const Analysis analysis = analyse(data);
   const ChartMaker maker({.data = &data, .analysis = &analysis});
-  ASSAY_TRY(Renderer renderer, Renderer::create());
+  ASSAY_TRY(Renderer renderer, Renderer::create({.cancelled = cancelled}));
   for (const Kind kind : all_kinds()) {
     ASSAY_CHECK_OK(write_chart(renderer, maker, kind, folder, result));
   }
   return result;
 }
 
-Result<WrittenCharts> write_comparison(const Dataset& before, const Dataset& after,
-                                       const std::filesystem::path& folder) {
+Result<WrittenCharts> write_comparison(const Dataset& before, const Dataset& after, const std::filesystem::path& folder,
+                                       const Cancelled& cancelled) {
   WrittenCharts result;
-  ASSAY_TRY(Renderer renderer, Renderer::create());
+  ASSAY_TRY(Renderer renderer, Renderer::create({.cancelled = cancelled}));
   ASSAY_CHECK_OK(
       write_chart(renderer, ChartMaker({.data = &after, .before = &before}), Kind::kComparison, folder, result));
   return result;

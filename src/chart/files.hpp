@@ -8,6 +8,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "chart/chart.hpp"
 #include "store/dataset.hpp"
 
@@ -36,11 +37,13 @@ struct WrittenCharts {
 
 /// Writes every chart that the data allow into `folder`: NAME.svg and NAME.png, in light colours. Files of these names
 /// that an earlier call left and that are not written again are removed. Errors: those of write_file_atomically and
-/// Renderer::create.
-[[nodiscard]] Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder);
+/// Renderer::create; cancelled, after which the files that were written stay.
+[[nodiscard]] Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder,
+                                                 const Cancelled& cancelled = {});
 
 /// Likewise the chart `comparison` of two histories, such as those of two folders.
 [[nodiscard]] Result<WrittenCharts> write_comparison(const Dataset& before, const Dataset& after,
-                                                     const std::filesystem::path& folder);
+                                                     const std::filesystem::path& folder,
+                                                     const Cancelled& cancelled = {});
 
 }  // namespace assay::chart

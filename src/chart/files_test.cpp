@@ -65,6 +65,17 @@ TEST(WriteCharts, WritesEachChartThatHasDataInBothFormatsAndRemovesThoseOfBefore
   EXPECT_TRUE(fs::exists(plots / "mine.svg"));
 }
 
+TEST(WriteCharts, EndsWhenTheUserCancels) {
+  const Result<TemporaryDirectory> folder = TemporaryDirectory::create();
+  ASSERT_TRUE(folder);
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", 8), cell("openvino", "openvino", 4)};
+  data.ids = {0, 0};
+  const Result<WrittenCharts> written = write_charts(data, folder->path() / "plots", [] { return true; });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kCancelled);
+}
+
 TEST(WriteCharts, ADatasetWithoutCellsWritesNothing) {
   const Result<TemporaryDirectory> folder = TemporaryDirectory::create();
   ASSERT_TRUE(folder);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <random>
+#include <stdexcept>
 
+#include "chart/child.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
 #include "chart/render.hpp"
@@ -54,6 +58,16 @@ TEST(Renderer, AnInterruptStopsTheScriptAndTheNextOneRuns) {
   EXPECT_EQ(endless.error().code, ErrorCode::kCancelled);
   cancelled = false;
   EXPECT_TRUE(draws->svg(small_chart(), theme("light")));
+}
+
+TEST(Child, AnExceptionIsAnErrorAndLeavesNoSecondProcess) {
+  const pid_t parent = ::getpid();
+  const Result<std::string> text =
+      run_in_child([]() -> Result<std::string> { throw std::runtime_error("thrown"); }, std::chrono::minutes(5), {});
+  if (::getpid() != parent) ::_exit(0);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, ErrorCode::kInternal);
+  EXPECT_THAT(text.error().message, HasSubstr("thrown"));
 }
 
 TEST(Renderer, ErrorsOfTheScriptHaveItsWords) {

@@ -45,7 +45,9 @@ Result<MachineMark> begin_beside_others(const std::string& command, const std::f
                   all_words(others), wait ? "; --wait waits for its end" : "");
     return mark;
   }
-  if (!others.empty()) log_info("waiting until this machine is free: {} measures", all_words(others));
+  if (!others.empty())
+    log_info("waiting until this machine is free: {} {}", all_words(others),
+             others.size() == 1 ? "measures" : "measure");
   const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
   if (!mark.wait_for_turn(interrupted, pause)) return fail(ErrorCode::kCancelled, "interrupted while it waited");
   return mark;

@@ -165,7 +165,8 @@ Result<bool> write_chart(const PlotOptions& options, const Dataset& data, chart:
       std::fprintf(stderr, "note: %s\n", sanitise(to_string(bytes.error())).c_str());
       continue;
     }
-    if (!bytes && is_any(to_string(bytes.error().code), {"timeout", "out_of_memory"})) {  // the others are drawn
+    if (!bytes && (bytes.error().code == ErrorCode::kTimeout ||
+                   bytes.error().code == ErrorCode::kOutOfMemory)) {  // the others are drawn
       std::fprintf(stderr, "%s\n", sanitise(to_string(bytes.error())).c_str());
       return false;
     }

@@ -258,7 +258,7 @@ Result<ExitCode> work_on_folders(const SuiteOptions& options, Context& context) 
     return std::vector<fs::path>(names.begin(), names.end());
   };
   if (!options.plot_only.empty()) {
-    ASSAY_TRY(const suite::Written written, suite::plot_only(options.plot_only));
+    ASSAY_TRY(const suite::Written written, suite::plot_only(options.plot_only, interrupted));
     return answer(written, context);
   }
   if (!options.update_matrix_only.empty()) {
@@ -268,11 +268,11 @@ Result<ExitCode> work_on_folders(const SuiteOptions& options, Context& context) 
   }
   if (!options.aggregate.empty()) {
     ASSAY_TRY(const suite::Written written,
-              suite::aggregate(paths(options.aggregate), output_dir, context.command_line));
+              suite::aggregate(paths(options.aggregate), output_dir, context.command_line, interrupted));
     return answer(written, context);
   }
   ASSAY_TRY(const suite::Written written,
-            suite::plot_comparison(options.comparison[0], options.comparison[1], output_dir));
+            suite::plot_comparison(options.comparison[0], options.comparison[1], output_dir, interrupted));
   return answer(written, context);
 }
 

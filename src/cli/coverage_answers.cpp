@@ -32,7 +32,7 @@ fs::path page_of(const std::string& output, chart::Kind kind) {
 }
 
 Status write_chart(const fs::path& file, chart::Kind kind, const Dataset& data, const Analysis& analysis) {
-  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
+  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create({.cancelled = interrupted}));
   const std::vector<chart::Chart> pages = chart::make_charts(kind, {.data = &data, .analysis = &analysis});
   ASSAY_TRY(const std::string page, dashboard::chart_page(renderer, pages, data));
   return write_file_atomically(file, page);
@@ -108,6 +108,7 @@ std::vector<std::string> CoverageAnswers::places() const {
 
 Result<ExitCode> CoverageAnswers::write(const fs::path& database, const Selection& selection,
                                         const Context& context) const {
+  const NothingToKeep nothing_to_keep;
   ASSAY_TRY(const Selected selected, read_selected(database, selection));
   if (selected.none) return answer_none(*selected.none, context);
   const Dataset& data = selected.data;

@@ -24,6 +24,7 @@
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "serve/server.hpp"
+#include "store/snapshot.hpp"
 #include "store/store.hpp"
 
 namespace assay::cli {
@@ -33,6 +34,7 @@ namespace {
 constexpr std::size_t kMostLines = 20;
 constexpr std::chrono::seconds kBetweenSaves(10);
 constexpr int kShareOfTime = 50;
+constexpr std::uint64_t kRoomBytes = 256'000'000;  // for the bundles between two saves, several times their size
 
 bool is_at(int file, const fs::path& path) {
   struct ::stat open {};
@@ -136,18 +138,38 @@ void ProgressFile::write() {
     log_verbose("progress is not shown: {}", written.error().message);
 }
 
+namespace {
+
+// Whether the disk has much more space than saving needs. DuckDB may end the program if the disk becomes full while it
+// writes, and a run that goes on must not end so. The snapshot is written again as a whole.
+Status check_room(const fs::path& database) {
+  std::error_code error;
+  const std::uintmax_t snapshot = fs::file_size(snapshot_path(database), error);
+  const std::uintmax_t needed = kRoomBytes + (error ? 0 : 2 * snapshot);
+  const fs::space_info space = fs::space(fs::absolute(database, error).parent_path(), error);
+  if (error || space.available >= needed) return {};
+  constexpr std::uintmax_t kMegabyte = 1'000'000;
+  return fail(ErrorCode::kInternal, fmt::format("the disk of '{}' has {} MB free; saving during a run requires {} MB",
+                                                database.string(), space.available / kMegabyte, needed / kMegabyte));
+}
+
+}  // namespace
+
 std::function<void()> publisher(const SessionRequest& request) {
   using Clock = std::chrono::steady_clock;
   struct State {
     Clock::time_point start = Clock::now();
     std::optional<Clock::time_point> last{};
     Clock::duration spent{};
+    bool failed = false;
   };
   return [database = request.database, spool = request.spool, state = State()]() mutable {
     const Clock::time_point now = Clock::now();
+    if (state.failed) return;
     if (state.last && (now - *state.last < kBetweenSaves || state.spent * kShareOfTime > now - state.start)) return;
     state.last = now;
     const Status done = guarded("while saving what is measured until now", [&]() -> Status {
+      ASSAY_CHECK_OK(check_room(database));
       ASSAY_TRY(Store store, Store::open(database, Store::Mode::kWrite, std::chrono::milliseconds(0)));
       ASSAY_TRY(const IngestReport report, store.ingest(spool));
       log_verbose("saved {} bundles", report.bundles);
@@ -155,6 +177,8 @@ std::function<void()> publisher(const SessionRequest& request) {
       return {};
     });
     if (!done) log_verbose("not saved yet: {}", done.error().message);
+    // One that is busy may be free the next time. Whatever else failed is tried again only at the end of the run.
+    state.failed = !done && done.error().code != ErrorCode::kStoreBusy;
     state.spent += Clock::now() - now;
   };
 }

@@ -63,7 +63,7 @@ class ProgressFile {
 
 /// To be called between models, when no worker runs: puts what is measured until now into the database and its
 /// snapshot; at most every 10 s, and only while this takes less than 2 % of the time. A busy database has its turn
-/// later.
+/// later. After another failure, also if the disk has little space, nothing more is saved until the end of the run.
 [[nodiscard]] std::function<void()> publisher(const SessionRequest& request);
 
 }  // namespace assay::cli

@@ -192,7 +192,7 @@ Status draw_pictures(const Output& output, const SessionRequest& request, const 
   const bool stored = request.save && !session.store_failed;
   const suite::Pictures made = suite::write_pictures(
       suite::dataset_of_run(stored ? request.database : std::filesystem::path(), session.run.run_id, session.rows),
-      folder);
+      folder, session.interrupted ? Cancelled() : interrupted);
   for (const std::string& note : made.notes) log_warning("{}", note);
   // What a suite's folder alone lacks, the history may have.
   const bool of_folder = !output.stamped || !stored;

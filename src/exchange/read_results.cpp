@@ -124,8 +124,8 @@ void note_doubtful_times(ResultsFile& file) {
   }
   if (doubtful > 0)
     file.notes.push_back(
-        fmt::format("{} at a time that cannot be true, such as {}: flagged doubtful_time, and in the order of results "
-                    "at the time when they are read",
+        fmt::format("{} at a time that cannot be true, such as {}: they get the flag doubtful_time and are sorted by "
+                    "the time of the import",
                     counted(doubtful, "result is", "results are"), shown(example)));
 }
 

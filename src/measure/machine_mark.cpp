@@ -189,7 +189,12 @@ bool MachineMark::wait_for_turn(const Cancelled& cancelled, const std::function<
     if (path_.empty()) break;
     const std::string name = path_.filename().string();
     const fs::path path = path_.parent_path() / (std::string(kMeasuringName) + name.substr(kWaitingName.size()));
-    if (::rename(path_.c_str(), path.c_str()) == 0) path_ = path;
+    // Both names for a moment: with rename() another process that reads the folder now could find neither.
+    if (::link(path_.c_str(), path.c_str()) == 0)
+      ::unlink(path_.c_str());
+    else if (::rename(path_.c_str(), path.c_str()) != 0)  // a file system without links
+      break;
+    path_ = path;
   }
   return true;
 }

@@ -32,7 +32,9 @@ struct MeasuringProcess {
 ///
 /// The file is locked (flock), and only its lock counts: a file that a killed process left does not count, and is
 /// removed by the next process of its user. It can be read by everybody, so that the processes of all users see each
-/// other; processes in containers do if they share the folder. What others wrote is never trusted beyond being shown.
+/// other; processes in containers do if they share the folder. Any user can write such a file with any content. Its
+/// texts are only shown; but its kind and its `began_ns` decide whether wait_for_turn() still waits, so a locked file
+/// of another user can make a process wait as long as it is locked.
 /// Thread: one at a time.
 class MachineMark {
  public:

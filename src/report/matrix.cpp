@@ -14,6 +14,7 @@
 #include "report/format.hpp"
 #include "report/report.hpp"
 #include "result/hardware_words.hpp"
+#include "result/newest.hpp"
 
 namespace assay {
 namespace {
@@ -46,7 +47,7 @@ std::vector<Record> of_newest_models(std::span<const Record> history) {
   for (const Record& row : history) {
     if (model_identity(row).empty()) continue;
     const Record*& kept = newest[files_of(row)];
-    if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
+    if (kept == nullptr || newness(*kept) <= newness(row)) kept = &row;
   }
   std::vector<Record> rows;
   std::copy_if(history.begin(), history.end(), std::back_inserter(rows), [&](const Record& row) {
@@ -72,7 +73,7 @@ std::vector<Record> latest(std::span<const Record> all) {
   for (const Record& row : history) {
     Newest& kept = newest[cell_of(row)];
     const auto take = [&](const Record*& slot) {
-      if (slot == nullptr || slot->timestamp <= row.timestamp) slot = &row;
+      if (slot == nullptr || newness(*slot) <= newness(row)) slot = &row;
     };
     take(kept.row);
     if (row.latency_mean_ms) take(kept.measured);
@@ -181,7 +182,7 @@ Json compatibility_matrix(std::span<const Record> history, const RunInfo& run, c
         bool all_foreign = true;
         const auto newer = [&](const Record& row) {
           return newest == nullptr ||
-                 std::tuple(plain(*newest), newest->timestamp) <= std::tuple(plain(row), row.timestamp);
+                 std::tuple(plain(*newest), newness(*newest)) <= std::tuple(plain(row), newness(row));
         };
         for (const Record* row : cells) {
           if (model_of(*row) != model) continue;

@@ -192,6 +192,39 @@ TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
   EXPECT_FALSE(cpu["benchmark_results"][0]["shapes"].contains("batch_64_seq_32"));
 }
 
+TEST(Matrix, AnImportHidesNoOwnVerdict) {
+  ReportInput input = sample();
+  Record imported = input.rows[0];
+  imported.add_flag(flag::kImported);
+  imported.timestamp = "2026-01-01T00:00:00.000000Z";
+  Record& own = input.rows[0];
+  own.status = CellStatus::kWrong;
+  own.verification = Verification::kWrong;
+  for (const auto member : {&Record::latency_mean_ms, &Record::latency_p50_ms, &Record::throughput_ips})
+    (own.*member).reset();
+  input.rows.insert(input.rows.begin(), imported);
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2026-03-02T13:00:00.123456Z");
+  const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"];
+  EXPECT_EQ(cpu["compatible"], false);
+  EXPECT_EQ(cpu["benchmark_results"][0]["shapes"][shape_key(imported)], "wrong");
+}
+
+TEST(Matrix, AnImportOfOtherFilesRemovesNoOwnResults) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) row.graph_hash = "mine";
+  Record imported = input.rows[0];
+  imported.add_flag(flag::kImported);
+  imported.graph_hash = "theirs";
+  imported.batch_size = 64;
+  imported.timestamp = "2026-01-01T00:00:00.000000Z";
+  input.rows.insert(input.rows.begin(), imported);
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2026-03-02T13:00:00.123456Z");
+  const Json& shapes =
+      matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0]["shapes"];
+  EXPECT_TRUE(shapes.contains(shape_key(input.rows[1]))) << shapes;
+  EXPECT_FALSE(shapes.contains(shape_key(imported))) << shapes;
+}
+
 TEST(Matrix, RemembersCellsOfOtherPrecisionsAndKvCaches) {
   ReportInput input = sample();
   for (Record& row : input.rows) row.config_hash = "growing";

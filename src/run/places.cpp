@@ -25,7 +25,8 @@ Status with_hint(Status status, const std::string& hint) {
   return status;
 }
 
-// The process that has the database open, as DuckDB locks it. A program that only reads keeps writers out, too.
+// The process that has the database open, as DuckDB locks it. A program that only reads keeps writers out, too. Linux
+// gives -1 for a lock of an open file description, and 0 for a process of another namespace: it cannot be named.
 std::optional<pid_t> user_of(const fs::path& database) {
   const Descriptor file(::open(database.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return std::nullopt;
@@ -61,7 +62,9 @@ Status check_database(const fs::path& database) {
     ASSAY_CHECK_OK(with_hint(check_file_writable(database.string() + suffix), kOtherDatabase));
   if (is_empty_or_absent(database)) return {};
   if (const std::optional<pid_t> user = user_of(database))
-    return fail(ErrorCode::kStoreBusy, fmt::format("process {} has the database '{}' open", *user, database.string()),
+    return fail(ErrorCode::kStoreBusy,
+                fmt::format("{} has the database '{}' open",
+                            *user > 0 ? fmt::format("process {}", *user) : "another process", database.string()),
                 "wait for it to end, or name another database with --db-path");
   return Store::check_writable(database).map([](const Store::Writable&) {});
 }

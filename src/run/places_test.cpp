@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "store/store.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class PlacesTest : public ::testing::Test {
  protected:
@@ -94,6 +96,18 @@ TEST_F(PlacesTest, ADatabaseThatAnotherProgramHasOpenIsNamedAndCostsNoMeasuremen
   EXPECT_THAT(busy.error().message, HasSubstr("process " + std::to_string(reader) + " has the database"));
   EXPECT_TRUE(places);
   EXPECT_TRUE(check_database(asked.database));
+}
+
+// Such a lock belongs to no process, as one of another namespace of processes has no number here.
+TEST_F(PlacesTest, AProcessThatCannotBeNamedIsAnotherProcess) {
+  const SessionRequest asked = request();
+  ASSERT_TRUE(Store::init(asked.database, asked.spool, false));
+  const Descriptor file(::open(asked.database.c_str(), O_RDONLY | O_CLOEXEC));
+  struct ::flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(file.get(), F_OFD_SETLK, &lock), 0);
+  EXPECT_THAT(check_database(asked.database).error().message, StartsWith("another process has the database"));
 }
 
 TEST_F(PlacesTest, ADamagedDatabaseCostsNoMeasurement) {

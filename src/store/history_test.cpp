@@ -268,6 +268,28 @@ TEST_F(HistoryTest, TimesThatCannotBeTrueAreCorrectedByTheMigration) {
   EXPECT_EQ(one_of(path_, "SELECT count(*)::VARCHAR FROM benchmark_results WHERE flags LIKE '%doubtful_time%'"), "2");
 }
 
+TEST_F(HistoryTest, TheMigrationComparesTimesWithTheTimeOfTheirIngest) {
+  use("schema9");
+  make_old_database();
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(old->execute(
+        "UPDATE bundles SET ingested_at = '2026-03-01 00:00:00'; UPDATE launches SET timestamp = "
+        "'2026-03-04T00:00:00.000000Z', flags = NULL WHERE launch_id = 1; UPDATE benchmark_runs SET started_at = "
+        "'2026-03-04 00:00:00' WHERE run_id = (SELECT run_id FROM launches WHERE launch_id = 1); INSERT INTO "
+        "benchmark_runs (run_id, started_at) VALUES ('peaks', '9999-12-31 00:00:00')"));
+  }
+  ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));
+  EXPECT_EQ(one_of(path_, "SELECT timestamp || ' ' || flags FROM launches WHERE launch_id = 1"),
+            "2026-03-01T00:00:00.000000Z doubtful_time");
+  EXPECT_EQ(one_of(path_,
+                   "SELECT started_at::VARCHAR FROM benchmark_runs AS r WHERE run_id = (SELECT run_id FROM "
+                   "launches WHERE launch_id = 1)"),
+            "2026-03-01 00:00:00");
+  EXPECT_EQ(one_of(path_, "SELECT coalesce(started_at::VARCHAR, 'none') FROM benchmark_runs WHERE run_id = 'peaks'"),
+            "none");
+}
+
 TEST_F(HistoryTest, OfSeveralOldAttemptsOfOneCellTheNewestThatIsWholeCounts) {
   make_old_database();
   // What --resume left: attempts of the cell of result 1, the last of them cut short.

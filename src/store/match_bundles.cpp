@@ -90,9 +90,12 @@ Result<MatchedBundles> match_bundles(Database& database, const std::vector<fs::p
   std::ranges::stable_partition(bundles,
                                 [&](const FreshBundle& bundle) { return stored.by_attempt.contains(bundle.attempt); });
   for (FreshBundle& bundle : bundles) {
-    const std::string sha256 = sha256_hex(read_file(bundle.folder / bundle_file::kDone).value_or(""));
+    const std::string done = read_file(bundle.folder / bundle_file::kDone).value_or("");
+    const std::string sha256 = sha256_hex(done);
     bundle.stored = choice_for(bundle, sha256, stored);
-    if (bundle.stored && taken.insert(bundle.stored->launch_id).second) {
+    // Ingesting leaves a copy out, also if a row has its attempt. Files that are damaged are no copies of each other.
+    const bool is_copy = !done.empty() && hashes.contains(sha256);
+    if (bundle.stored && !is_copy && taken.insert(bundle.stored->launch_id).second) {
       hashes.insert(sha256);
       matched.stored.push_back(std::move(bundle));
     } else {

@@ -53,6 +53,16 @@ TEST_F(PeaksTest, AreIngestedOnceAndAgainWhenTheDatabaseIsMadeAgain) {
   EXPECT_THAT(*open(Store::Mode::kRead).verify(spool_), IsEmpty());
 }
 
+TEST_F(PeaksTest, ATimeThatCannotBeTrueIsNoStartAndTheDatabaseAgreesWithItsFiles) {
+  write("run-a", 1e11, "9999-12-31T00:00:00.000000Z");
+  write("run-b", 2e11, "soon");
+  write("run-c", 3e11, "2026-03-02T00:00:00.000000Z");
+  ingest();
+  EXPECT_EQ(query("SELECT string_agg(run_id) FROM benchmark_runs WHERE started_at IS NULL").rows.at(0).at(0),
+            "run-a,run-b");
+  EXPECT_THAT(*open(Store::Mode::kRead).verify(spool_), IsEmpty());
+}
+
 TEST_F(PeaksTest, ACalmOneIsBetterThanANewerOneThatWasDisturbed) {
   write("run-a", 2e11, "2026-03-01T00:00:00.000000Z");
   write("run-b", 1e11, "2026-03-02T00:00:00.000000Z", true);

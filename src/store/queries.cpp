@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "result/newest.hpp"
 #include "store/cells.hpp"
 
 namespace assay::duckdb {
@@ -39,6 +40,7 @@ std::string placeholder(const Query& query, std::string_view name) {
   if (name == "fields") return field_list();
   if (name == "imported") return imported_sql();
   if (name == "newest_first") return newest_first_sql("result_id");
+  if (name == "clock_allowance") return fmt::format("INTERVAL {} HOUR", kClockAllowance.count());
   const auto found = std::ranges::find(query.parameters, name, &Query::Parameter::name);
   ASSAY_CHECK(found != query.parameters.end(), "a query uses a parameter that its head lacks");
   const auto place = found - query.parameters.begin() + 1;

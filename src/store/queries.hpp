@@ -14,7 +14,8 @@
 
 /// The queries of src/store/queries/: each file begins with what it answers, its parameters and its columns; tests of
 /// NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, `$fields` all fields of a result, `$imported`
-/// whether a row was imported, and `$newest_first` the order of result/newest.hpp, for ORDER BY.
+/// whether a row was imported, `$newest_first` the order of result/newest.hpp, for ORDER BY, and `$clock_allowance` its
+/// kClockAllowance.
 namespace assay::duckdb {
 
 struct QueryFile {

@@ -50,8 +50,8 @@ Status check_closed(const fs::path& path, const TableSizes& expected) {
   for (const fs::path& log : logs_of(path))
     if (fs::exists(log, error) || error)
       return fail(ErrorCode::kInternal,
-                  fmt::format("the database '{}' is not whole: rows are in its log '{}', from which DuckDB could not "
-                              "write them into it",
+                  fmt::format("the database '{}' is not whole: some rows are only in its log '{}'; DuckDB could not "
+                              "write them into the database file",
                               path.string(), log.string()),
                   kDiskHint);
   ASSAY_TRY(Database written, Database::open(path, Access::kReadOnly));

@@ -51,7 +51,7 @@ void warn_of_hard_links(const fs::path& database) {
   std::error_code absent;
   if (const auto names = fs::hard_link_count(database, absent); !absent && names > 1)
     log_warning(
-        "the file '{}' has {} names (hard links); each name has its own lock and its own bundles. Use always the same "
+        "the file '{}' has {} names (hard links); each name has its own lock and its own bundles. Always use the same "
         "name, or a symbolic link",
         database.string(), names);
 }
@@ -79,6 +79,14 @@ Status move_database_aside(const fs::path& database, const std::string& suffix) 
   const std::vector<fs::path> from = duckdb::logs_of(database), to = duckdb::logs_of(database.string() + suffix);
   for (std::size_t i = 0; i < from.size(); ++i) ASSAY_CHECK_OK(move_aside(from[i], to[i]));
   return move_aside(database, database.string() + suffix);
+}
+
+/// Undoes move_database_aside(), also if it failed after it had renamed some of the files.
+Status move_database_back(const fs::path& database, const std::string& suffix) {
+  ASSAY_CHECK_OK(move_aside(database.string() + suffix, database));
+  const std::vector<fs::path> to = duckdb::logs_of(database), from = duckdb::logs_of(database.string() + suffix);
+  for (std::size_t i = 0; i < from.size(); ++i) ASSAY_CHECK_OK(move_aside(from[i], to[i]));
+  return {};
 }
 
 /// `id` orders rows of the same time.
@@ -306,19 +314,29 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
     duckdb::remove_database(fresh);
     return tl::unexpected<Error>(std::move(built).error());
   }
-  if (keep_old) {
-    const std::string suffix = backup_suffix(database);
-    ASSAY_CHECK_OK(move_database_aside(database, suffix));
-    rebuilt.kept = database.string() + suffix;
-  }
-  std::error_code ignored;
-  fs::remove(snapshot_path(database), ignored);  // of the old one
-  if (Status placed = duckdb::put_in_place(fresh, database); !placed) {
+  const std::string suffix = keep_old ? backup_suffix(database) : "";
+  const auto replace = [&]() -> Status {
+    if (keep_old) {
+      ASSAY_CHECK_OK(move_database_aside(database, suffix));
+      rebuilt.kept = database.string() + suffix;
+    }
+    std::error_code ignored;
+    fs::remove(snapshot_path(database), ignored);  // of the old one
+    return duckdb::put_in_place(fresh, database);
+  };
+  if (Status replaced = replace(); !replaced) {
     duckdb::remove_database(fresh);
-    return tl::unexpected<Error>(std::move(placed).error());
+    if (keep_old && !move_database_back(database, suffix))
+      replaced.error().hint = fmt::format(
+          "the database is '{0}{1}' now; rename it, and its logs '{0}{1}.wal…' if there are any, back to '{0}'",
+          database.string(), suffix);
+    return tl::unexpected<Error>(std::move(replaced).error());
   }
-  ASSAY_TRY(Database made, duckdb::open_database(database, Access::kReadWrite));
-  if (const auto published = write_snapshot(made, database); !published)
+  const auto publish = [&]() -> Result<fs::path> {
+    ASSAY_TRY(Database made, duckdb::open_database(database, Access::kReadWrite));
+    return write_snapshot(made, database);
+  };
+  if (const auto published = publish(); !published)
     log_warning("the snapshot for readers is missing: {}", published.error().message);
   return rebuilt;
 }

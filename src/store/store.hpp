@@ -79,7 +79,8 @@ class Store {
                                                        std::chrono::milliseconds wait = {});
 
   /// Whether open() for writing would succeed now, with its errors, without changing the file: an older schema stays as
-  /// it is. A database that does not exist can be written if its folder can.
+  /// it is. Its file for locks (`<database>.lock`) may be created. A database that does not exist can be written if its
+  /// folder can.
   struct Writable {
     bool older = false;  ///< opening it for writing brings its schema up to date
   };
@@ -163,7 +164,8 @@ class Store {
   /// Compares every column of every row of assay's tables with what the bundles of the spool give, both ways: values
   /// that differ, rows that are missing, rows that no bundle has, bundles that were not ingested, that are gone or
   /// damaged. Each finding is about one column or kind of row, and has their number and a few examples. Times of
-  /// ingesting and migrating, which follow from no bundle, must be possible. Empty: they agree. Changes nothing.
+  /// ingesting and migrating, which follow from no bundle, must be possible. The message of a result that another
+  /// version of assay composed is not compared: versions use other words. Empty: they agree. Changes nothing.
   /// Errors: store_busy when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 

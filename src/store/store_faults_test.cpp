@@ -56,17 +56,18 @@ class StoreFaults : public StoreTest {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
+  static constexpr unsigned kAllCalls = ASSAY_CALL_CREATE | ASSAY_CALL_WRITE | ASSAY_CALL_TRUNCATE | ASSAY_CALL_SYNC |
+                                        ASSAY_CALL_RENAME | ASSAY_CALL_REMOVE;
+
   /// `action` in one child for each of its calls, which fails there, then `check` in another one. `part`: of the paths
-  /// that fail.
+  /// that fail. `calls`: an or of the kinds that fail.
   /// Only each `step`th call is tried.
   void at_each_call(assay_fault_kind kind, unsigned long step, const std::string& part, const Action& action,
-                    const std::function<Status(bool done)>& check) const {
-    constexpr unsigned kCalls = ASSAY_CALL_CREATE | ASSAY_CALL_WRITE | ASSAY_CALL_TRUNCATE | ASSAY_CALL_SYNC |
-                                ASSAY_CALL_RENAME | ASSAY_CALL_REMOVE;
+                    const std::function<Status(bool done)>& check, unsigned calls = kAllCalls) const {
     for (unsigned long at = 1;; at += step) {
       *shared_ = Shared{};
       const int ended = child([&] {
-        assay_plan_fault(kind, kCalls, part.c_str(), at, kind == ASSAY_FAULT_ALWAYS ? ENOSPC : EIO);
+        assay_plan_fault(kind, calls, part.c_str(), at, kind == ASSAY_FAULT_ALWAYS ? ENOSPC : EIO);
         return action();
       });
       const std::string where = fmt::format("failing at call {} of {}: {}", at, shared_->calls, shared_->error);
@@ -127,6 +128,43 @@ TEST_P(StoreFaultKinds, ARebuildLosesNothing) {
   at_calls(
       "history", [&] { return Store::rebuild(path_, spool_).map([](const auto&) {}); },
       [&](bool) { return has_everything(); });
+  expect_agreement();
+}
+
+// The table of the user makes the rebuild keep the old database under another name.
+TEST_F(StoreFaults, ARebuildThatFailsLeavesTheDatabaseOrNamesItsBackup) {
+  const auto change = [&](const std::string& sql) -> Status {
+    ASSAY_TRY(auto database, duckdb::open_database(path_, duckdb::Access::kReadWrite));
+    return database.execute(sql);
+  };
+  const std::string table = "CREATE TABLE IF NOT EXISTS my_notes AS SELECT 1 AS a";
+  ASSERT_EQ(child([&]() -> Status {
+              ASSAY_CHECK_OK(ingest());
+              return change(table);
+            }),
+            kOk)
+      << shared_->error;
+  const auto rebuild = [&] { return Store::rebuild(path_, spool_).map([](const auto&) {}); };
+  const auto check = [&](bool done) -> Status {
+    bool replaced = false;
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
+      const fs::path& backup = entry.path();
+      if (backup.string().find("history.duckdb.bak-") == std::string::npos) continue;
+      if (fs::exists(path_)) {
+        fs::remove(backup);
+        replaced = true;
+        continue;
+      }
+      if (std::string(shared_->error).find(backup.string()) == std::string::npos)
+        return fail(ErrorCode::kMismatch, fmt::format("the error does not name {}", backup.string()));
+      fs::rename(backup, path_);
+    }
+    ASSAY_CHECK_OK(has_everything());
+    if (!done && !replaced) ASSAY_CHECK_OK(change("SELECT a FROM my_notes"));
+    return change(table);
+  };
+  for (const assay_fault_kind kind : {ASSAY_FAULT_ONCE, ASSAY_FAULT_ALWAYS})
+    at_each_call(kind, 1, "history", rebuild, check, ASSAY_CALL_RENAME);
   expect_agreement();
 }
 

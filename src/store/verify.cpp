@@ -111,9 +111,10 @@ Result<GoneLaunches> find_gone(Database& database, const fs::path& spool, const 
 
 /// Lists what is not compared: the launches that are gone, and the rows of their cells, which are made of them, too.
 Status set_apart(Database& database, const std::vector<std::int64_t>& gone) {
+  const Json ids[] = {json_text(Json(gone))};
   ASSAY_CHECK_OK(database.execute(fmt::format("CREATE OR REPLACE TEMP TABLE {} (launch_id BIGINT)", kGone)));
-  for (const std::int64_t id : gone)
-    ASSAY_CHECK_OK(database.execute(fmt::format("INSERT INTO {} VALUES ({})", kGone, id)));
+  ASSAY_CHECK_OK(
+      database.query(fmt::format("INSERT INTO {} SELECT unnest(from_json($1::JSON, '[\"BIGINT\"]'))", kGone), ids));
   return database.execute(
       fmt::format("CREATE OR REPLACE TEMP TABLE {1} AS SELECT launch_id FROM main.launches WHERE result_id IN (SELECT "
                   "result_id FROM "
@@ -234,7 +235,7 @@ Result<std::vector<Error>> verify_against_bundles(Database& database, const fs::
     findings.push_back(spool_finding(fmt::format("bundles of the database are not in the spool '{}' ({}): {}",
                                                  spool.string(), gone.absent.count, gone.absent.listed()),
                                      "name the spool with --spool if they are elsewhere; `assay db rebuild` makes the "
-                                     "database again from the bundles that there are, and keeps a copy of this one"));
+                                     "database again from the existing bundles, and keeps a copy of this one"));
   if (!matched.unknown.empty())
     findings.push_back(spool_finding(fmt::format("bundles of the spool are not in the database ({}): {}",
                                                  matched.unknown.size(), names_of(matched.unknown)),

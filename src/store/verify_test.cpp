@@ -259,6 +259,21 @@ TEST_F(VerifyTest, AcceptsWhatWasIngestedInAnotherOrderOrTwice) {
   EXPECT_THAT(found(), IsEmpty()) << "rebuilt";
 }
 
+TEST_F(VerifyTest, ARowForACopyOfABundleIsFoundAndHidesNoChange) {
+  make_history();
+  const std::string id =
+      query("SELECT launch_id::VARCHAR FROM launches WHERE model = 'ccc'").rows.at(0).at(0).get<std::string>();
+  const fs::path folder =
+      spool_ / query("SELECT path FROM bundles WHERE launch_id = " + id).rows.at(0).at(0).get<std::string>();
+  fs::copy(folder, folder.parent_path() / "a-copy");
+  EXPECT_THAT(found(), IsEmpty());
+  change(
+      fmt::format("INSERT INTO launches SELECT * REPLACE (99 AS launch_id, 'a-copy' AS attempt_id) FROM launches "
+                  "WHERE launch_id = {0}; UPDATE launches SET host = 'elsewhere' WHERE launch_id = {0}",
+                  id));
+  EXPECT_THAT(found(), AllOf(Contains(HasSubstr("table launches, column host")), Contains(HasSubstr("launch_id 99"))));
+}
+
 TEST_F(VerifyTest, AnEmptyDatabaseAgreesWithNoSpool) {
   static_cast<void>(open());
   EXPECT_THAT(found(), IsEmpty());

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "result/newest.hpp"
 #include "store/history_point.hpp"
 
 namespace assay::suite {
@@ -35,7 +36,7 @@ RunInfo run_of(const std::vector<exchange::ResultsFile>& files) {
   const Record* newest = nullptr;
   for (const exchange::ResultsFile& file : files)
     for (const exchange::ReadRow& row : file.rows) {
-      if (newest == nullptr || newest->timestamp <= row.record.timestamp) newest = &row.record;
+      if (newest == nullptr || newness(*newest) <= newness(row.record)) newest = &row.record;
       const bool same_machine = file.run.hardware_fingerprint == row.record.hardware_id;
       if (same_machine && run.started <= file.run.started) run = file.run;
     }

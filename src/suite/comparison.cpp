@@ -13,6 +13,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
+#include "result/newest.hpp"
 
 namespace assay::suite {
 namespace {
@@ -39,7 +40,7 @@ void add_rows(const Side& side, const Record* Pair::*member, std::map<std::strin
       const auto [pair, added] = pairs.try_emplace(key);
       if (added) order.push_back(key);
       const Record*& held = pair->second.*member;
-      if (held == nullptr || held->timestamp <= row.record.timestamp) held = &row.record;
+      if (held == nullptr || newness(*held) <= newness(row.record)) held = &row.record;
     }
   }
 }

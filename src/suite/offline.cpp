@@ -75,7 +75,7 @@ Status complete_or_removed(const fs::path& folder, Status written) {
 
 // A new folder with the results of one machine.
 Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& files, const fs::path& output_dir,
-                                  const std::string& command) {
+                                  const std::string& command, const Cancelled& cancelled) {
   ReportInput input;
   input.run = run_of(files);
   input.run.run_id = make_uuid();
@@ -93,7 +93,7 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
     return write_matrix(folder, input.rows, input.run).map([](const std::string&) {});
   };
   ASSAY_CHECK_OK(complete_or_removed(folder, write()));
-  const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
+  const Pictures pictures = write_pictures(exchange::dataset_of(files), folder, cancelled);
   ASSAY_CHECK_OK(with_context(status_of(pictures),
                               fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
   Written written{{folder}, input.notes};
@@ -104,9 +104,9 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
 
 }  // namespace
 
-Result<Written> plot_only(const fs::path& folder) {
+Result<Written> plot_only(const fs::path& folder, const Cancelled& cancelled) {
   ASSAY_TRY(const Dataset data, exchange::dataset_of(std::array{folder}));
-  const Pictures pictures = write_pictures(data, folder);
+  const Pictures pictures = write_pictures(data, folder, cancelled);
   ASSAY_CHECK_OK(status_of(pictures));
   Written written{{}, pictures.notes};
   std::ranges::copy(pictures.not_drawn.lines(), std::back_inserter(written.notes));
@@ -132,13 +132,14 @@ Result<Written> update_matrix_only(const fs::path& folder, const fs::path& datab
   return written;
 }
 
-Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& output_dir, const std::string& command) {
+Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& output_dir, const std::string& command,
+                          const Cancelled& cancelled) {
   ASSAY_TRY(std::vector<exchange::ResultsFile> read, exchange::read_all(folders));
   const auto machines = by_machine(std::move(read));
   if (machines.empty()) return fail(ErrorCode::kNotFound, "these folders have no result");
   Written written;
   for (const std::vector<exchange::ResultsFile>& files : machines) {
-    ASSAY_TRY(Written folder, aggregate_machine(files, output_dir, command));
+    ASSAY_TRY(Written folder, aggregate_machine(files, output_dir, command, cancelled));
     for (std::string& note : folder.notes)
       written.notes.push_back(machines.size() == 1 ? note : folder.files.front().string() + ": " + note);
     std::ranges::move(folder.files, std::back_inserter(written.files));
@@ -149,7 +150,8 @@ Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& out
   return written;
 }
 
-Result<Written> plot_comparison(const fs::path& before, const fs::path& after, const fs::path& output_dir) {
+Result<Written> plot_comparison(const fs::path& before, const fs::path& after, const fs::path& output_dir,
+                                const Cancelled& cancelled) {
   std::array<Side, 2> sides{Side{before.string(), {}}, Side{after.string(), {}}};
   for (Side& side : sides) {
     ASSAY_TRY(side.files, exchange::read_all(std::array{fs::path(side.name)}));
@@ -160,7 +162,7 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
   Status drawn;
   const Result<chart::WrittenCharts> together = guarded({}, [&] {
     return chart::write_comparison(exchange::dataset_of(sides[0].files), exchange::dataset_of(sides[1].files),
-                                   folder / kPlotsFolder);
+                                   folder / kPlotsFolder, cancelled);
   });
   if (together)
     written.notes = together->not_drawn.lines();
@@ -173,7 +175,7 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
   for (const auto& [side, name] : {std::pair(&sides[0], "before"), std::pair(&sides[1], "after")}) {
     const fs::path plots = fs::path(kPlotsFolder) / name;
     const Result<chart::WrittenCharts> charts =
-        guarded({}, [&] { return chart::write_charts(exchange::dataset_of(side->files), folder / plots); });
+        guarded({}, [&] { return chart::write_charts(exchange::dataset_of(side->files), folder / plots, cancelled); });
     if (!charts) {
       if (drawn)
         drawn = with_context(Status(tl::unexpected<Error>(charts.error())),

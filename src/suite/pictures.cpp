@@ -24,16 +24,17 @@ auto attempted(const char* doing, const Body& body) {
 
 }  // namespace
 
-Pictures write_pictures(const Dataset& data, const fs::path& folder) {
+Pictures write_pictures(const Dataset& data, const fs::path& folder, const Cancelled& cancelled) {
   Pictures made;
-  const Result<chart::WrittenCharts> charts =
-      attempted("while drawing the charts", [&] { return chart::write_charts(data, folder / kPlotsFolder); });
+  const Result<chart::WrittenCharts> charts = attempted(
+      "while drawing the charts", [&] { return chart::write_charts(data, folder / kPlotsFolder, cancelled); });
   if (charts) {
     made.charts = charts->pictures;
     made.not_drawn = charts->not_drawn;
     made.notes = charts->notes;
   } else {
     made.failures.push_back(charts.error());
+    if (charts.error().code == ErrorCode::kCancelled) return made;
   }
   Result<fs::path> page =
       attempted("while writing the dashboard", [&] { return dashboard::write_dashboard(data, analyse(data), folder); });

@@ -8,6 +8,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "chart/files.hpp"
 #include "store/dataset.hpp"
 
@@ -23,8 +24,9 @@ struct Pictures {
 };
 
 /// The charts that the data allow in `folder`/plots, and the dashboard `folder`/index.html: one of the two is written
-/// also if the other cannot be.
-[[nodiscard]] Pictures write_pictures(const Dataset& data, const std::filesystem::path& folder);
+/// also if the other cannot be, unless the user cancelled.
+[[nodiscard]] Pictures write_pictures(const Dataset& data, const std::filesystem::path& folder,
+                                      const Cancelled& cancelled = {});
 
 /// Success, or the first failure; further ones are logged.
 [[nodiscard]] Status status_of(const Pictures& pictures);

@@ -75,15 +75,23 @@ Result<SocketPair> connected(int type) {
 /// descriptor and ours.
 Result<pid_t> start(std::vector<std::string>& arguments, std::vector<std::string>& environment,
                     const std::vector<std::pair<int, int>>& given) {
-  constexpr int kAbove = 100;  // above every descriptor of the child, so that none is overwritten before it is used
+  // Above every descriptor of the child, so that none is overwritten before it is used.
+  constexpr int kAbove = std::max(supervision::kSocket, supervision::kControl) + 1;
   std::vector<Descriptor> sources;
+  for (const auto& [theirs, ours] : given) {
+    sources.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, kAbove));
+    if (sources.back().get() < 0)
+      return fail(ErrorCode::kInternal,
+                  fmt::format("cannot start '{}': cannot duplicate a file descriptor: {}", arguments.front(),
+                              std::strerror(errno)),
+                  "`ulimit -n` shows how many files a process may open; assay needs some hundred");
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  for (const auto& [theirs, ours] : given) {
-    sources.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, kAbove));
-    posix_spawn_file_actions_adddup2(&actions, sources.back().get(), theirs);
-  }
+  int unusable = 0;
+  for (std::size_t i = 0; i < given.size() && unusable == 0; ++i)
+    unusable = posix_spawn_file_actions_adddup2(&actions, sources[i].get(), given[i].first);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -93,8 +101,9 @@ Result<pid_t> start(std::vector<std::string>& arguments, std::vector<std::string
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, arguments.front().c_str(), &actions, &attributes, pointers(arguments).data(),
-                                  pointers(environment).data());
+  const int error = unusable != 0 ? unusable
+                                  : ::posix_spawn(&pid, arguments.front().c_str(), &actions, &attributes,
+                                                  pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
@@ -130,7 +139,11 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
 
 Status ChildProcess::await_start(const std::string& program) {
   supervision::Report report{};
-  if (hear(steady_clock::now() + kStartLimit, report) != Heard::kReport)
+  const Heard heard = hear(steady_clock::now() + kStartLimit, report);
+  if (heard == Heard::kNothing)
+    return fail(ErrorCode::kInternal,
+                fmt::format("the supervisor of '{}' did not start it within {} s", program, kStartLimit.count()));
+  if (heard == Heard::kGone)
     return fail(ErrorCode::kInternal, fmt::format("the supervisor of '{}' ended before it started it", program));
   if (report.event == supervision::Event::kCannotStart)
     return fail(report.value == ENOENT || report.value == EACCES ? ErrorCode::kNotFound : ErrorCode::kInternal,

@@ -267,7 +267,11 @@ class Asking {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - std::chrono::steady_clock::now());
     pollfd watched{socket, events, 0};
     const int limit = patience_.ask ? static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)) : -1;
-    if (::poll(&watched, 1, limit) < 0 && errno != EINTR) return gone("waiting");
+    int ready = 0;
+    do {
+      ready = ::poll(&watched, 1, limit);
+    } while (ready < 0 && errno == EINTR && !patience_.ask);  // a signal is not a message
+    if (ready < 0 && errno != EINTR) return gone("waiting");
     if ((watched.revents & POLLNVAL) != 0) return gone("waiting: the descriptor is closed");
     if (!patience_.ask || std::chrono::steady_clock::now() < next_) return {};
     next_ = std::chrono::steady_clock::now() + patience_.every;

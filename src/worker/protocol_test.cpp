@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <limits>
 #include <string>
 #include <thread>
@@ -84,6 +87,30 @@ TEST(Protocol, AClosedDescriptorEndsAWait) {
   EXPECT_EQ(await_message(closed).error().code, ErrorCode::kWorkerDied);
   EXPECT_EQ(receive(closed, kNoLimit).error().code, ErrorCode::kWorkerDied);
   EXPECT_EQ(send(closed, Json(), kNoLimit).error().code, ErrorCode::kWorkerDied);
+}
+
+std::atomic<int> signals_seen = 0;
+
+TEST(Protocol, ASignalDoesNotEndAWaitWithoutALimit) {
+  constexpr int kSignals = 100;
+  struct sigaction counted {
+  }, before{};
+  counted.sa_handler = [](int) { ++signals_seen; };
+  ASSERT_EQ(::sigaction(SIGUSR1, &counted, &before), 0);
+  const Ends ends;
+  std::atomic<bool> ended = false;
+  std::thread waiting([&] {
+    EXPECT_TRUE(await_message(ends.theirs.get()));
+    ended = true;
+  });
+  for (int sent = 1; sent <= kSignals; ++sent) {
+    ::pthread_kill(waiting.native_handle(), SIGUSR1);
+    while (signals_seen < sent && !ended) std::this_thread::yield();
+  }
+  EXPECT_FALSE(ended);
+  EXPECT_TRUE(send(ends.ours.get(), Json(), kNoLimit));
+  waiting.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(Protocol, RefusesInvalidMessages) {

@@ -34,6 +34,13 @@ class Faults(tool.ToolTest):
         self.assertEqual(row["steady_from"] + row["iterations"], 20, "the steady samples and those before them")
         self.assertIsInstance(row["latency_p50_ns"], int)
 
+    def test_few_files_may_be_open(self):
+        """ulimit -n 64: a worker starts, though no descriptor above 63 is valid."""
+        def few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        row, = self.null(preexec_fn=few_files)
+        self.assertEqual(row["status"], "completed", row["message"])
+
     def test_crash(self):
         row, = self.null("--engine-option", "crash_at_run=5", expect=1)
         self.assertEqual((row["status"], row["reason_code"]), ("failed", "worker_died"))

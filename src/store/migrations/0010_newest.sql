@@ -17,19 +17,30 @@ WHERE
   AND l.timestamp IS NOT NULL
   AND NOT coalesce(
     regexp_full_match(l.timestamp, '\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z')
-    AND TRY_CAST(l.timestamp AS TIMESTAMP) BETWEEN TIMESTAMP '2010-01-01' AND now()::TIMESTAMP + INTERVAL 24 HOUR, false
+    AND TRY_CAST(l.timestamp AS TIMESTAMP) BETWEEN TIMESTAMP '2010-01-01' AND b.ingested_at + INTERVAL 24 HOUR, false
   );
 
-UPDATE benchmark_runs
-SET started_at = (SELECT min(timestamp)::TIMESTAMP FROM launches AS l WHERE l.run_id = benchmark_runs.run_id)
+-- The start of a run becomes the time of the ingest of its first bundle. A run without bundles, which measured peaks,
+-- has no start then.
+UPDATE benchmark_runs AS r
+SET started_at = f.ingested_at
+FROM (
+  SELECT benchmark_runs.run_id, arg_min(b.ingested_at, b.launch_id) AS ingested_at
+  FROM benchmark_runs
+  LEFT JOIN launches AS l ON l.run_id = benchmark_runs.run_id
+  LEFT JOIN bundles AS b ON b.launch_id = l.launch_id
+  GROUP BY benchmark_runs.run_id
+) AS f
 WHERE
-  started_at NOT BETWEEN TIMESTAMP '2010-01-01' AND now()::TIMESTAMP + INTERVAL 24 HOUR
-  AND run_id IN (SELECT run_id FROM launches);
+  f.run_id = r.run_id
+  AND NOT coalesce(
+    r.started_at BETWEEN TIMESTAMP '2010-01-01' AND coalesce(f.ingested_at, now()::TIMESTAMP) + INTERVAL 24 HOUR, false
+  );
 
 -- One row per cell (one series on one machine): the newest one that was measured and verified, unless a newer one
--- computed wrong numbers. Imported ones count in a series without own ones. `names` are all names that the model of the series had. `ranked` is Record::ranked()
--- (docs/metrics.md, "Ranked cells"). DuckDB prints the first and the last columns of a wide table: they are the ones
--- that one reads.
+-- computed wrong numbers. Imported ones count in a series without own ones. `names` are all names that the model of
+-- the series had. `ranked` is Record::ranked() (docs/metrics.md, "Ranked cells"). DuckDB prints the first and the last
+-- columns of a wide table: they are the ones that one reads.
 DROP VIEW IF EXISTS latest_results;
 CREATE VIEW latest_results AS
 SELECT

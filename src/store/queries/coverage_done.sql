@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What one machine has measured: of each series and version of its engine, the time of the newest result that is
 -- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short; and that of the newest
--- failure. Imported results count in a series without own ones. What is unsupported or failed may work with the next assay, so that `refused_by` is the version of the assay
--- that says so; otherwise it is NULL.
+-- failure. Imported results count in a series without own ones. What is unsupported or failed may work with the next
+-- assay, so that `refused_by` is the version of the assay that says so; otherwise it is NULL.
 -- parameters: machine VARCHAR
 -- columns: series_key engine engine_version failed refused_by timestamp
 -- budget: 1 s

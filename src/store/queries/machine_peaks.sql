@@ -25,7 +25,7 @@ QUALIFY row_number() OVER (
   PARTITION BY hardware_id, hardware, device, precision, engine
   ORDER BY
     coalesce(TRY_CAST(peak->>'disturbed' AS BOOLEAN), false),
-    measured_at > strftime(now()::TIMESTAMP + INTERVAL 24 HOUR, '%Y-%m-%dT%H:%M:%S'),
+    measured_at > strftime(now()::TIMESTAMP + $clock_allowance, '%Y-%m-%dT%H:%M:%S'),
     measured_at DESC
 ) = 1
 ORDER BY ALL

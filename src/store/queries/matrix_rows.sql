@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the compatibility matrix of one machine is made of: of each series, name of its model, and graph of a model
--- without a configuration, the newest result and the newest with a time. Imported
--- results first, then the oldest.
+-- The rows of the compatibility matrix of one machine: for each series, name of its model, and graph of a model without
+-- a configuration, the newest result and the newest with a time. Imported results first, then the oldest.
 -- parameters: machine VARCHAR
 -- columns: result_id fields
 -- budget: 1 s
