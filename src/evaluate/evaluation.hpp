@@ -23,8 +23,8 @@ inline constexpr const char* kVersion = "1.0";
 /// reads; weights are converted when they are read. Thread: const members from any; run() starts threads of its own.
 class Evaluator {
  public:
-  /// Errors: those of graph::Model::open; unsupported: an operator without a kernel, by name; values that are no
-  /// tensors.
+  /// Errors: those of graph::Model::open; unsupported: an operator without a kernel, by name; an input that is not a
+  /// tensor.
   [[nodiscard]] static Result<Evaluator> open(const std::filesystem::path& model);
 
   /// What a caller gives and gets, in the file's order: inputs without a value of their own, and outputs.
@@ -33,7 +33,7 @@ class Evaluator {
   [[nodiscard]] const graph::Model& model() const { return *model_; }
 
   /// `given`: one value for each of inputs(). Errors: invalid_argument: a node contradicts its operator or its
-  /// operands; unsupported: a case that a kernel lacks; those of graph::Model::data. An exception std::bad_alloc leaves
+  /// operands; unsupported: a case that a kernel lacks; out_of_memory; those of graph::Model::data. No exception leaves
   /// it.
   [[nodiscard]] Result<std::vector<Value>> run(std::vector<Value> given, int threads) const;
 

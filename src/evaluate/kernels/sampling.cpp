@@ -142,10 +142,10 @@ Outputs grid_sample(const Call& call) {
   const std::int64_t size = count_of(extents), channels = from[1], axes = of_grid.back();
   Shape shape{from[0], channels};
   shape.insert(shape.end(), of_grid.begin() + 1, of_grid.end() - 1);
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const std::int64_t points = count_of(Shape(of_grid.begin() + 1, of_grid.end() - 1));
   if (size == 0 && count > 0) return call.invalid("an image without elements");
-  Reals y(static_cast<std::size_t>(count));
+  Reals y(count);
   const double cost = 50.0 + static_cast<double>(channels) * std::pow(4.0, axes);
   parallel(call.threads(), count == 0 ? 0 : from[0] * points, cost, [&](std::int64_t begin, std::int64_t end) {
     std::vector<Taps> taps(static_cast<std::size_t>(axes));
@@ -177,12 +177,12 @@ Outputs affine_grid(const Call& call) {
   Shape shape{size[0]};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.push_back(axes);
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const bool align = call.integer("align_corners", 0) != 0;
   const Shape extents(size.begin() + 2, size.end());
   const std::int64_t points = count_of(extents);
   Reals y;
-  y.reserve(static_cast<std::size_t>(count));
+  y.reserve(count);
   Reals at(static_cast<std::size_t>(axes + 1), 1.0);  // the last axis first, then 1
   for (std::int64_t n = 0; count > 0 && n < size[0]; ++n)
     for (std::int64_t p = 0; p < points; ++p) {
@@ -205,25 +205,28 @@ Outputs affine_grid(const Call& call) {
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
 }
 
-// A convolution whose window reads moved places: they are sampled, then multiplied with the weights as a matrix.
+// A convolution whose window reads places with offsets: they are sampled, then multiplied with the weights as a matrix.
 Outputs deformed_convolution(const Call& call) {
   ASSAY_TRY(const auto x, call.reals(0));
   ASSAY_TRY(const auto w, call.reals(1));
-  ASSAY_TRY(const auto moves, call.reals(2));
+  ASSAY_TRY(const auto offsets, call.reals(2));
   const Shape &in = call.shape(0), &of_w = call.shape(1);
   if (in.size() < 3 || of_w.size() != in.size()) return call.invalid("its input or weights have another rank");
   const auto axes = static_cast<std::int64_t>(in.size()) - 2;
-  const std::int64_t groups = call.integer("group", 1), move_groups = call.integer("offset_group", 1);
+  const std::int64_t groups = call.integer("group", 1), offset_groups = call.integer("offset_group", 1);
   const std::int64_t batch = in[0], channels = in[1], filters = of_w[0], own = of_w[1];
-  if (groups < 1 || move_groups < 1 || channels != own * groups || filters % groups != 0 || channels % move_groups != 0)
+  const std::int64_t most_groups = std::max<std::int64_t>(channels, 1);
+  if (groups < 1 || groups > most_groups || offset_groups < 1 || offset_groups > most_groups ||
+      channels != own * groups || filters % groups != 0 || channels % offset_groups != 0)
     return call.invalid("the channels do not fit the weights and the groups");
   const Shape extents(in.begin() + 2, in.end()), kernel(of_w.begin() + 2, of_w.end());
   ASSAY_TRY(const graph::Window window, window_of(call, in, kernel));
   Shape out;
   for (std::size_t i = 0; i < extents.size(); ++i)
     out.push_back(std::max<std::int64_t>(window.count(i, extents[i]), 0));
+  ASSAY_CHECK_OK(call.elements_of(out));
   const std::int64_t taps = count_of(kernel), points = count_of(out), size = count_of(extents);
-  Shape expected{batch, move_groups * taps * axes};
+  Shape expected{batch, offset_groups * taps * axes};
   expected.insert(expected.end(), out.begin(), out.end());
   if (call.shape(2) != expected)
     return call.invalid("offsets " + to_string(call.shape(2)) + " instead of " + to_string(expected));
@@ -234,50 +237,53 @@ Outputs deformed_convolution(const Call& call) {
   }
   if (call.has(4)) {
     ASSAY_TRY(mask, call.reals(4));
-    expected[1] = move_groups * taps;
+    expected[1] = offset_groups * taps;
     if (call.shape(4) != expected)
       return call.invalid("a mask " + to_string(call.shape(4)) + " instead of " + to_string(expected));
   }
   Shape shape{batch, filters};
   shape.insert(shape.end(), out.begin(), out.end());
-  Reals y(static_cast<std::size_t>(count_of(shape)), 0.0);
-  const std::int64_t per_move = channels / move_groups;
-  parallel(
-      call.threads(), batch, static_cast<double>(channels * taps * points) * 50,
-      [&](std::int64_t begin, std::int64_t end) {
-        Reals columns(static_cast<std::size_t>(channels * taps * points));
-        std::vector<Taps> read(static_cast<std::size_t>(axes));
-        Point point;
-        for (std::int64_t n = begin; n < end; ++n) {
-          for (std::int64_t item = 0; item < move_groups * taps * points; ++item) {
-            const std::int64_t g = item / points / taps, tap = item / points % taps, p = item % points;
-            std::int64_t rest_tap = tap, rest_point = p;
-            for (std::int64_t axis = axes; axis-- > 0;) {
-              const auto a = static_cast<std::size_t>(axis);
-              const std::int64_t k = rest_tap % kernel[a], i = rest_point % out[a];
-              rest_tap /= kernel[a];
-              rest_point /= out[a];
-              const double move =
-                  moves[static_cast<std::size_t>((((n * move_groups + g) * taps + tap) * axes + axis) * points + p)];
-              const double place =
-                  static_cast<double>(i * window.stride[a] - window.before[a] + k * window.dilation[a]) + move;
-              read[a] = taps_of(place, extents[a], {});
-            }
-            combine_axes(read, extents, point);
-            const double share =
-                mask.empty() ? 1.0 : mask[static_cast<std::size_t>(((n * move_groups + g) * taps + tap) * points + p)];
-            for (std::int64_t c = g * per_move; c < (g + 1) * per_move; ++c)
-              columns[static_cast<std::size_t>((c * taps + tap) * points + p)] =
-                  share * read_point(x.data() + (n * channels + c) * size, point);
-          }
-          const std::int64_t depth = own * taps, rows = filters / groups;
-          for (std::int64_t g = 0; g < groups; ++g)
-            add_product({w.data() + g * rows * depth, depth, 1}, {columns.data() + g * depth * points, points, 1},
-                        y.data() + (n * filters + g * rows) * points, rows, depth, points, 1);
-          for (std::int64_t i = 0; !bias.empty() && i < filters * points; ++i)
-            y[static_cast<std::size_t>(n * filters * points + i)] += bias[static_cast<std::size_t>(i / points)];
-        }
-      });
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  ASSAY_CHECK_OK(call.elements_of({channels, taps, std::max<std::int64_t>(points, 1)}));
+  if (size == 0 && count > 0) return call.invalid("an image without elements");
+  Reals y(count, 0.0);
+  const std::int64_t per_offset = channels / offset_groups;
+  parallel(call.threads(), batch, static_cast<double>(channels * taps * points) * 50,
+           [&](std::int64_t begin, std::int64_t end) {
+             Reals columns(static_cast<std::size_t>(channels * taps * points));
+             std::vector<Taps> read(static_cast<std::size_t>(axes));
+             Point point;
+             for (std::int64_t n = begin; n < end; ++n) {
+               for (std::int64_t item = 0; item < offset_groups * taps * points; ++item) {
+                 const std::int64_t g = item / points / taps, tap = item / points % taps, p = item % points;
+                 std::int64_t rest_tap = tap, rest_point = p;
+                 for (std::int64_t axis = axes; axis-- > 0;) {
+                   const auto a = static_cast<std::size_t>(axis);
+                   const std::int64_t k = rest_tap % kernel[a], i = rest_point % out[a];
+                   rest_tap /= kernel[a];
+                   rest_point /= out[a];
+                   const double offset = offsets[static_cast<std::size_t>(
+                       (((n * offset_groups + g) * taps + tap) * axes + axis) * points + p)];
+                   const double place =
+                       static_cast<double>(i * window.stride[a] - window.before[a] + k * window.dilation[a]) + offset;
+                   read[a] = taps_of(place, extents[a], {});
+                 }
+                 combine_axes(read, extents, point);
+                 const double share =
+                     mask.empty() ? 1.0
+                                  : mask[static_cast<std::size_t>(((n * offset_groups + g) * taps + tap) * points + p)];
+                 for (std::int64_t c = g * per_offset; c < (g + 1) * per_offset; ++c)
+                   columns[static_cast<std::size_t>((c * taps + tap) * points + p)] =
+                       share * read_point(x.data() + (n * channels + c) * size, point);
+               }
+               const std::int64_t depth = own * taps, rows = filters / groups;
+               for (std::int64_t g = 0; g < groups; ++g)
+                 add_product({w.data() + g * rows * depth, depth, 1}, {columns.data() + g * depth * points, points, 1},
+                             y.data() + (n * filters + g * rows) * points, rows, depth, points, 1);
+               for (std::int64_t i = 0; !bias.empty() && i < filters * points; ++i)
+                 y[static_cast<std::size_t>(n * filters * points + i)] += bias[static_cast<std::size_t>(i / points)];
+             }
+           });
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
 }
 
