@@ -32,6 +32,11 @@ Value unsigned_longs(Integers bits) {
   return {DType::kUInt64, {count}, std::move(bits)};
 }
 
+TEST(KernelNumbers, CeluOfNanIsNan) {
+  const Value x = floats({2}, {kNan, 2});
+  EXPECT_THAT(reals_of(first_of(compute("Celu", 12, {&x}))), ElementsAre(IsNan(), 2));
+}
+
 TEST(KernelNumbers, PowersOfIntegersAreExact) {
   const Value x = list({3, 2, 0, -1, 1, 2, -3}), by = list({39, 64, -1, -3, -7, -1, 3});
   EXPECT_THAT(integers_of(first_of(compute("Pow", 15, {&x, &by}))),
