@@ -119,6 +119,17 @@ TEST(KernelNumbers, ScoresOfNanAreNotHidden) {
   EXPECT_THAT(reals_of(first_of(compute("Attention", 23, {&q, &v, &v}))), ElementsAre(IsNan()));
 }
 
+TEST(KernelNumbers, AScaleThatDiffersFromRowToRow) {
+  const Value x = floats({2, 2}, {1, 3, 1, 3}), rows = floats({2, 1}, {1, 10}), each = floats({2, 2}, {1, 2, 3, 4}),
+              bias = floats({2, 1}, {0.5, 0});
+  const std::vector<graph::Attribute> exact{{"epsilon", 0.0F}};
+  EXPECT_THAT(reals_of(first_of(compute("LayerNormalization", 17, {&x, &rows, &bias}, exact))),
+              ElementsAre(-0.5, 1.5, -10, 10));
+  EXPECT_THAT(reals_of(first_of(compute("LayerNormalization", 17, {&x, &each}, exact))), ElementsAre(-1, 2, -3, 4));
+  const Value ones = floats({2, 2}, {1, 1, 2, 2});
+  EXPECT_THAT(reals_of(first_of(compute("RMSNormalization", 23, {&ones, &rows}, exact))), ElementsAre(1, 1, 10, 10));
+}
+
 // 8 / 1.6F is 5 in float32, and a little less than 5 in float64.
 
 }  // namespace
