@@ -130,7 +130,47 @@ TEST(KernelNumbers, AScaleThatDiffersFromRowToRow) {
   EXPECT_THAT(reals_of(first_of(compute("RMSNormalization", 23, {&ones, &rows}, exact))), ElementsAre(1, 1, 10, 10));
 }
 
+Value resized(const Value& x, double scale, std::vector<graph::Attribute> attributes) {
+  const Value scales = floats({1}, {scale});
+  const Integers axes{0};
+  attributes.push_back(numbers("axes", axes));
+  return first_of(compute("Resize", 19, {&x, nullptr, &scales}, std::move(attributes)));
+}
+
 // 8 / 1.6F is 5 in float32, and a little less than 5 in float64.
+TEST(KernelNumbers, ResizeComputesPlacesInFloat32) {
+  const Value x = floats({6}, {0, 1, 2, 3, 4, 5});
+  EXPECT_THAT(reals_of(resized(x, static_cast<double>(1.6F),
+                               {text("mode", "nearest"), text("coordinate_transformation_mode", "asymmetric"),
+                                text("nearest_mode", "floor")})),
+              ElementsAre(0, 0, 1, 1, 2, 3, 3, 4, 5));
+}
+
+TEST(KernelNumbers, ResizeInEachCoordinateMode) {
+  const Value x = floats({4}, {0, 1, 2, 3});
+  const auto places = [&](std::string_view coordinates, double scale) {
+    return reals_of(resized(x, scale, {text("mode", "linear"), text("coordinate_transformation_mode", coordinates)}));
+  };
+  EXPECT_THAT(places("asymmetric", 2), ElementsAre(0, 0.5, 1, 1.5, 2, 2.5, 3, 3));
+  EXPECT_THAT(places("half_pixel", 2), ElementsAre(0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3));
+  EXPECT_THAT(places("half_pixel", 0.5), ElementsAre(0.5, 2.5));
+  EXPECT_THAT(places("half_pixel_symmetric", 0.5), ElementsAre(0.5, 2.5));
+  EXPECT_THAT(places("half_pixel_symmetric", 0.6), Pointwise(DoubleNear(1e-6), Reals{0.5 + 1.0 / 6, 2.5 - 1.0 / 6}));
+  EXPECT_THAT(places("pytorch_half_pixel", 0.25), ElementsAre(0));
+  EXPECT_THAT(places("half_pixel", 0.25), ElementsAre(1.5));
+  EXPECT_THAT(places("align_corners", 1.75), Pointwise(DoubleNear(1e-6), Reals{0, 0.5, 1, 1.5, 2, 2.5, 3}));
+}
+
+TEST(KernelNumbers, ResizeOfARegion) {
+  const Value x = floats({5}, {0, 1, 2, 3, 4}), region = floats({2}, {0.5, 1.25}), sizes = list({4});
+  const Integers axes{0};
+  const Value y = first_of(compute("Resize", 19, {&x, &region, nullptr, &sizes},
+                                   {text("mode", "linear"),
+                                    numbers("axes", axes),
+                                    {"extrapolation_value", 9.0F},
+                                    text("coordinate_transformation_mode", "tf_crop_and_resize")}));
+  EXPECT_THAT(reals_of(y), ElementsAre(2, 3, 4, 9));
+}
 
 }  // namespace
 }  // namespace assay::evaluate
