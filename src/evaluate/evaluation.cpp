@@ -4,13 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "base/text.hpp"
 #include "evaluate/kernel.hpp"
+#include "onnx/tensor_limits.hpp"
 
 namespace assay::evaluate {
 namespace {
@@ -27,6 +33,11 @@ class Frame {
   }
   void set(std::string_view name, Value value) { values_.insert_or_assign(name, std::move(value)); }
   void drop(std::string_view name) const { values_.erase(name); }
+  void leave_out(std::string_view name) { left_out_.insert(name); }
+  /// Whether the name is an input that the caller of the local function left out.
+  [[nodiscard]] bool is_left_out(std::string_view name) const {
+    return left_out_.contains(name) || (around_ != nullptr && around_->is_left_out(name));
+  }
 
   /// Kept until drop(): a constant is converted once. nullptr: nobody has this name.
   [[nodiscard]] Result<const Value*> find(std::string_view name) const {
@@ -44,6 +55,7 @@ class Frame {
   const graph::Model& model_;
   const Frame* around_;
   Names constants_;
+  std::unordered_set<std::string_view> left_out_;
   mutable std::unordered_map<std::string_view, Value> values_;
 };
 
@@ -121,7 +133,7 @@ class Run {
     const graph::Node& node = refers ? copy : written;
     std::vector<const Value*> operands;
     for (const std::string_view name : node.inputs) {
-      if (name.empty()) {
+      if (name.empty() || frame.is_left_out(name)) {
         operands.push_back(nullptr);
         continue;
       }
@@ -148,18 +160,19 @@ class Run {
     const RunGraph run_graph = [&](const graph::Graph& inner, Values inputs) {
       return graph(inner, std::move(inputs), &frame, attributes);
     };
-    const Call call(node, opset, std::move(operands), model_, run_graph, threads_);
-    if (known == nullptr) return call.unsupported("this operator");
-    for (std::size_t i = 0; i < known->needed; ++i)
-      if (!call.has(i)) return call.invalid(fmt::format("input {} is missing", i));
-    return known->compute(call);
+    const Call call(node, opset, std::move(operands), model_, run_graph, threads_, most_elements_);
+    return computed(known, call);
   }
 
   Outputs function(const graph::Node& node, const std::vector<const Value*>& operands) {
     const graph::Function& called = *node.function;
     Frame frame(model_, nullptr);
-    for (std::size_t i = 0; i < called.inputs.size() && i < operands.size(); ++i)
-      if (operands[i] != nullptr) frame.set(called.inputs[i], *operands[i]);
+    for (std::size_t i = 0; i < called.inputs.size(); ++i) {
+      if (i < operands.size() && operands[i] != nullptr)
+        frame.set(called.inputs[i], *operands[i]);
+      else
+        frame.leave_out(called.inputs[i]);
+    }
     std::vector<graph::Attribute> attributes = node.attributes;
     for (const graph::Attribute& standard : called.defaults)
       if (node.attribute(standard.name) == nullptr) attributes.push_back(standard);
@@ -168,6 +181,7 @@ class Run {
 
   const graph::Model& model_;
   int threads_;
+  std::int64_t most_elements_ = std::min(kMostElements, static_cast<std::int64_t>(physical_memory() / sizeof(double)));
 };
 
 // The first operator without a kernel.
@@ -202,7 +216,13 @@ Result<Evaluator> Evaluator::open(const std::filesystem::path& path) {
 }
 
 Result<std::vector<Value>> Evaluator::run(std::vector<Value> given, int threads) const {
-  return Run(*model_, threads).graph(model_->graph(), std::move(given), nullptr, nullptr);
+  return guarded("while evaluating the model in float64", [&]() -> Outputs {
+    try {
+      return Run(*model_, threads).graph(model_->graph(), std::move(given), nullptr, nullptr);
+    } catch (const std::length_error&) {  // a list with more elements than any memory has room for
+      throw std::bad_alloc();
+    }
+  });
 }
 
 }  // namespace assay::evaluate

@@ -147,6 +147,43 @@ TEST_F(Evaluated, ALocalFunctionAndItsAttributes) {
   EXPECT_THAT(reals_of(only({floats({2, 2}, {1, 2, 3, 4})})), ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
 }
 
+// A caller may leave out the last inputs of a function, or name none in the middle.
+TEST_F(Evaluated, ALocalFunctionWithoutItsOptionalInputs) {
+  input("x", kFloat, {"3"});
+  output("y");
+  output("z");
+  model_.add_opset_import()->set_domain("own");
+  model_.mutable_opset_import(1)->set_version(1);
+  onnx::FunctionProto& function = *model_.add_functions();
+  function.set_name("Limited");
+  function.set_domain("own");
+  for (const char* const name : {"a", "low", "high"}) function.add_input(name);
+  function.add_output("b");
+  function.add_opset_import()->set_version(17);
+  onnx::NodeProto& inner = *function.add_node();
+  inner.set_op_type("Clip");
+  for (const char* const name : {"a", "low", "high"}) inner.add_input(name);
+  inner.add_output("b");
+  add_node(graph(), "Limited", {"x"}, {"y"}).set_domain("own");
+  assay::testing::add_node(graph(), "ReduceMean", {"x"}, {"mean"});
+  number(*graph().mutable_node(1), "keepdims", 0);
+  add_node(graph(), "Limited", {"x", "", "mean"}, {"z"}).set_domain("own");
+  const Outputs results = run({floats({3}, {-1, 0, 4})});
+  ASSERT_TRUE(results) << to_string(results.error());
+  EXPECT_THAT(reals_of((*results)[0]), ElementsAre(-1, 0, 4));
+  EXPECT_THAT(reals_of((*results)[1]), ElementsAre(-1, 0, 1));
+}
+
+// What the memory cannot have is an error, not an exception.
+TEST_F(Evaluated, ATensorLargerThanTheMemory) {
+  input("extents", kInt64, {"2"});
+  output("y");
+  add_node(graph(), "ConstantOfShape", {"extents"}, {"y"});
+  const Outputs results = run({testing::list({1 << 20, 1 << 20})});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code, ErrorCode::kOutOfMemory);
+}
+
 // 1 + 2^-12 is not a float16; halves are rounded to even once, not by way of float32.
 TEST_F(Evaluated, RoundsTo16BitsOnlyWhereTheResultLeaves) {
   input("x", onnx::TensorProto::FLOAT16, {"1"});

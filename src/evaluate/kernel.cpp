@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <tuple>
 
@@ -76,6 +78,16 @@ Result<std::vector<std::int64_t>> Call::axes(std::span<const std::int64_t> given
   return found;
 }
 
+Result<std::size_t> Call::elements_of(const Shape& shape) const {
+  const Result<std::int64_t> count = checked_count(shape);
+  if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) return invalid(count.error().message);
+  if (!count || count_beside_zeros(shape) > most_elements_)
+    return fail(ErrorCode::kOutOfMemory, fmt::format("{}: a tensor {} is larger than the memory, which has room for {} "
+                                                     "numbers",
+                                                     at_node(node_), to_string(shape), most_elements_));
+  return static_cast<std::size_t>(*count);
+}
+
 std::span<const Operator> operators() {
   static const Operators all = [] {
     Operators rows;
@@ -100,6 +112,15 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   return found != all.end() && key(*found) == std::tuple(domain, name) ? &*found : nullptr;
 }
 
+Outputs computed(const Operator* known, const Call& call) {
+  if (known == nullptr) return call.unsupported("this operator");
+  for (std::size_t i = 0; i < known->needed; ++i)
+    if (!call.has(i)) return call.invalid(fmt::format("input {} is missing", i));
+  // Kernels walk along axes of a tensor without elements, too.
+  for (std::size_t i = 0; i < call.operand_count(); ++i) ASSAY_CHECK_OK(call.elements_of(call.shape(i)));
+  return known->compute(call);
+}
+
 void parallel(int threads, std::int64_t count, double cost,
               const std::function<void(std::int64_t, std::int64_t)>& body) {
   // A thread costs some 20 µs: less than this many operations are not worth one.
@@ -113,13 +134,24 @@ void parallel(int threads, std::int64_t count, double cost,
   // More parts than threads: one that waits for its processor does not hold up the others.
   const std::int64_t parts = std::min(count, 4 * workers);
   std::atomic<std::int64_t> next{0};
+  std::exception_ptr thrown;
+  std::mutex mutex;
   const auto work = [&] {
-    for (std::int64_t part = next++; part < parts; part = next++)
-      body(count * part / parts, count * (part + 1) / parts);
+    try {
+      for (std::int64_t part = next++; part < parts; part = next++)
+        body(count * part / parts, count * (part + 1) / parts);
+    } catch (...) {
+      next = parts;
+      const std::scoped_lock lock(mutex);
+      thrown = std::current_exception();
+    }
   };
-  std::vector<std::jthread> others;
-  for (std::int64_t i = 1; i < workers; ++i) others.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> others;
+    for (std::int64_t i = 1; i < workers; ++i) others.emplace_back(work);
+    work();
+  }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace assay::evaluate

@@ -25,23 +25,26 @@ using Outputs = Result<Values>;
 /// it.
 using RunGraph = std::function<Outputs(const graph::Graph& graph, Values inputs)>;
 
-/// One node to compute. The evaluator has checked that operands which the operator needs are there.
+/// One node to compute. computed() has checked that operands which the operator needs are there.
 class Call {
  public:
   Call(const graph::Node& node, std::int64_t opset, std::vector<const Value*> operands, const graph::Model& model,
-       RunGraph run_graph, int threads)
+       RunGraph run_graph, int threads, std::int64_t most_elements)
       : node_(node),
         opset_(opset),
         operands_(std::move(operands)),
         model_(model),
         run_graph_(std::move(run_graph)),
-        threads_(threads) {}
+        threads_(threads),
+        most_elements_(most_elements) {}
 
   [[nodiscard]] const graph::Node& node() const { return node_; }
   /// The version of the operator set that the model imports for the node's domain.
   [[nodiscard]] std::int64_t opset() const { return opset_; }
   [[nodiscard]] const graph::Model& model() const { return model_; }
   [[nodiscard]] int threads() const { return threads_; }
+  /// The most elements of a tensor that this machine's memory has room for; at most kMostElements.
+  [[nodiscard]] std::int64_t most_elements() const { return most_elements_; }
   [[nodiscard]] const RunGraph& run_graph() const { return run_graph_; }
 
   [[nodiscard]] std::size_t operand_count() const { return operands_.size(); }
@@ -81,6 +84,11 @@ class Call {
   [[nodiscard]] Result<std::int64_t> axis(std::int64_t given, std::int64_t rank) const;
   [[nodiscard]] Result<std::vector<std::int64_t>> axes(std::span<const std::int64_t> given, std::int64_t rank) const;
 
+  /// The number of elements of a shape that the kernel computed: of its result, or of a tensor on the way. To call
+  /// before anything is allocated or the extents are multiplied. Errors: invalid_argument: a negative extent;
+  /// out_of_memory: more than most_elements(), extents of 0 left out.
+  [[nodiscard]] Result<std::size_t> elements_of(const Shape& shape) const;
+
   /// The node contradicts its operator or its operands: "node 'x' (Conv): …".
   [[nodiscard]] tl::unexpected<Error> invalid(const std::string& why) const;
   /// The evaluator does not implement this.
@@ -93,6 +101,7 @@ class Call {
   const graph::Model& model_;
   RunGraph run_graph_;
   int threads_;
+  std::int64_t most_elements_;
 };
 
 /// Computes a node. Returns its outputs in order. If it returns fewer than the node names, the model is unsupported.
@@ -109,6 +118,9 @@ using Operators = std::vector<Operator>;
 
 /// nullptr: the evaluator lacks the operator, and the model is unsupported.
 [[nodiscard]] const Operator* find_operator(std::string_view domain, std::string_view name);
+/// Computes a node whose operator find_operator() found. Errors: unsupported: `known` is nullptr; invalid_argument: an
+/// operand that it needs is not given; those of Call::elements_of, of the operands; those of the kernel.
+[[nodiscard]] Outputs computed(const Operator* known, const Call& call);
 /// All rows, sorted by domain and name.
 [[nodiscard]] std::span<const Operator> operators();
 
@@ -133,7 +145,8 @@ using Operators = std::vector<Operator>;
 [[nodiscard]] Operators signal_operators();
 
 /// Calls `body(begin, end)` for parts of 0 … count − 1, on several threads if there is enough to do. `cost`: operations
-/// for each of `count`. Parts are the same whatever `threads`; `body` writes only what belongs to its part.
+/// for each of `count`. Parts are the same whatever `threads`; `body` writes only what belongs to its part. An
+/// exception of `body` leaves parallel() after all threads have ended.
 void parallel(int threads, std::int64_t count, double cost,
               const std::function<void(std::int64_t, std::int64_t)>& body);
 

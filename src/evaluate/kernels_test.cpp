@@ -2,12 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
-#include <exception>
-#include <memory>
 #include <random>
-#include <set>
 
 #include "evaluate/kernels_testing.hpp"
 
@@ -22,16 +18,13 @@ using ::testing::HasSubstr;
 using testing::integers_of;
 using testing::list;
 using testing::longs;
+using testing::number;
+using testing::numbers;
 using ::testing::Pointwise;
 using testing::reals_of;
+using testing::text;
 
 const Integers kTwo{2}, kZero{0}, kOne{1};
-
-graph::Attribute number(std::string_view name, std::int64_t value) { return {name, value}; }
-graph::Attribute text(std::string_view name, std::string_view value) { return {name, value}; }
-graph::Attribute numbers(std::string_view name, const Integers& values) {
-  return {name, std::span<const std::int64_t>(values)};
-}
 
 TEST(Kernels, RepeatAxesOfOneElement) {
   const Value column = floats({2, 1}, {10, 20}), row = floats({3}, {1, 2, 3});
@@ -155,150 +148,6 @@ TEST(Kernels, GiveTheSameNumbersOnAnyNumberOfThreads) {
   same("MatMul", {&a, &b});
   same("Conv", {&image, &kernel});
   same("Attention", {&heads, &heads, &heads});
-}
-
-/// Operands of random types, ranks and elements, and attributes of random values: mostly nonsense.
-class Nonsense {
- public:
-  explicit Nonsense(std::uint32_t seed) : random_(seed) {}
-
-  std::int64_t below(std::int64_t end) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(end));
-  }
-
-  Value value() {
-    constexpr std::array kTypes{DType::kFloat32, DType::kFloat32, DType::kFloat32, DType::kInt64, DType::kInt64,
-                                DType::kInt32,   DType::kBool,    DType::kUInt8,   DType::kInt8};
-    const DType dtype = kTypes[static_cast<std::size_t>(below(kTypes.size()))];
-    Shape shape(static_cast<std::size_t>(below(6)));
-    for (std::int64_t& extent : shape) extent = below(12) == 0 ? 0 : 1 + below(4);
-    const auto count = static_cast<std::size_t>(count_of(shape));
-    Reals reals;
-    Integers integers;
-    for (std::size_t i = 0; i < count; ++i) {
-      reals.push_back(below(20) == 0   ? std::nan("")
-                      : below(20) == 0 ? HUGE_VAL
-                                       : static_cast<double>(below(80) - 30) / 8);
-      integers.push_back(wrapped_to(dtype, below(40) == 0 ? INT64_MIN : below(9) - 3));
-    }
-    return is_real_type(dtype) ? Value(dtype, std::move(shape), std::move(reals))
-                               : Value(dtype, std::move(shape), std::move(integers));
-  }
-
-  std::vector<graph::Attribute> attributes() {
-    static const std::vector<std::string_view> integer_names{"K",
-                                                             "N",
-                                                             "alpha",
-                                                             "axis",
-                                                             "batch_axis",
-                                                             "batch_dims",
-                                                             "bits",
-                                                             "block_size",
-                                                             "blocksize",
-                                                             "ceil_mode",
-                                                             "center_point_box",
-                                                             "direction",
-                                                             "do_rotary",
-                                                             "dtype",
-                                                             "exclusive",
-                                                             "group",
-                                                             "interleaved",
-                                                             "inverse",
-                                                             "is_causal",
-                                                             "k",
-                                                             "keepdims",
-                                                             "kv_num_heads",
-                                                             "largest",
-                                                             "layout",
-                                                             "left_window_size",
-                                                             "linear_before_reset",
-                                                             "num_groups",
-                                                             "num_heads",
-                                                             "num_outputs",
-                                                             "offset_group",
-                                                             "onesided",
-                                                             "output_height",
-                                                             "output_width",
-                                                             "p",
-                                                             "q_num_heads",
-                                                             "reverse",
-                                                             "rotary_embedding_dim",
-                                                             "sampling_ratio",
-                                                             "select_last_index",
-                                                             "size",
-                                                             "sorted",
-                                                             "time_axis",
-                                                             "to",
-                                                             "transA",
-                                                             "transB",
-                                                             "unidirectional",
-                                                             "upper"};
-    static const std::vector<std::string_view> list_names{
-        "axes",         "dilations",        "ends",  "kernel_shape", "output_padding", "output_shape", "pads", "perm",
-        "pooled_shape", "qkv_hidden_sizes", "shape", "split",        "starts",         "strides"};
-    static const std::vector<std::pair<std::string_view, std::string_view>> texts{
-        {"mode", "linear"},
-        {"mode", "cubic"},
-        {"mode", "reflect"},
-        {"auto_pad", "SAME_UPPER"},
-        {"direction", "bidirectional"},
-        {"update_rule", "linear"},
-        {"equation", "ij,jk->ik"},
-        {"padding_mode", "reflection"},
-        {"reduction", "none"},
-        {"coordinate_transformation_mode", "tf_crop_and_resize"}};
-    std::vector<graph::Attribute> all;
-    std::set<std::string_view> taken;
-    for (std::int64_t i = below(10); i > 0; --i) {
-      const std::string_view name =
-          integer_names[static_cast<std::size_t>(below(static_cast<std::int64_t>(integer_names.size())))];
-      if (taken.insert(name).second) all.push_back(number(name, below(9) - 2));
-    }
-    for (std::int64_t i = below(5); i > 0; --i) {
-      const std::string_view name =
-          list_names[static_cast<std::size_t>(below(static_cast<std::int64_t>(list_names.size())))];
-      if (!taken.insert(name).second) continue;
-      lists_.emplace_back(std::make_unique<Integers>());
-      for (std::int64_t k = below(5); k > 0; --k) lists_.back()->push_back(below(7) - 2);
-      all.push_back(numbers(name, *lists_.back()));
-    }
-    if (below(2) == 0) {
-      const auto& [name, content] = texts[static_cast<std::size_t>(below(static_cast<std::int64_t>(texts.size())))];
-      if (taken.insert(name).second) all.push_back(text(name, content));
-    }
-    return all;
-  }
-
- private:
-  std::mt19937 random_;
-  std::vector<std::unique_ptr<Integers>> lists_;
-};
-
-// Whatever a file says: each kernel checks types, ranks and extents before it reads elements.
-TEST(Kernels, AnswerNonsenseWithAnError) {
-  constexpr std::array<std::int64_t, 6> kOpsets{1, 7, 9, 11, 13, 23};
-  std::uint32_t seed = 1;
-  for (const Operator& row : operators())
-    for (int turn = 0; turn < 150; ++turn, ++seed) {
-      Nonsense nonsense(seed);
-      Values values;
-      for (std::int64_t i = static_cast<std::int64_t>(row.needed) + nonsense.below(5); i > 0; --i)
-        values.push_back(nonsense.value());
-      if (nonsense.below(3) == 0)  // operands of one type and shape get farther
-        for (Value& one : values) one = values.front();
-      std::vector<const Value*> operands;
-      for (const Value& one : values)
-        operands.push_back(operands.size() >= row.needed && nonsense.below(4) == 0 ? nullptr : &one);
-      const std::int64_t opset = kOpsets[static_cast<std::size_t>(nonsense.below(kOpsets.size()))];
-      SCOPED_TRACE(std::string(row.name) + " " + std::to_string(seed));
-      try {
-        const Outputs results = compute(row.name, opset, operands, nonsense.attributes(), row.domain);
-        if (!results) continue;
-        for (const Value& one : *results) EXPECT_EQ(static_cast<std::int64_t>(one.count()), count_of(one.shape()));
-      } catch (const std::exception& thrown) {
-        ADD_FAILURE() << thrown.what();
-      }
-    }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,21 +29,25 @@ inline Value list(Integers elements) {
   return longs({count}, std::move(elements));
 }
 
+inline graph::Attribute number(std::string_view name, std::int64_t value) { return {name, value}; }
+inline graph::Attribute text(std::string_view name, std::string_view value) { return {name, value}; }
+/// Lifetime: `values` lives as long as the attribute.
+inline graph::Attribute numbers(std::string_view name, const Integers& values) {
+  return {name, std::span<const std::int64_t>(values)};
+}
+
 /// Operands that are nullptr are not given.
 inline Outputs compute(std::string_view op, std::int64_t opset, const std::vector<const Value*>& operands,
-                       std::vector<graph::Attribute> attributes = {}, std::string_view domain = "", int threads = 1) {
+                       std::vector<graph::Attribute> attributes = {}, std::string_view domain = "", int threads = 1,
+                       std::int64_t most_elements = kMostElements) {
   graph::Node node{.name = "node", .op_type = op, .domain = domain, .attributes = std::move(attributes)};
   for (const Value* one : operands) node.inputs.emplace_back(one == nullptr ? "" : "operand");
   node.outputs = {"a", "b", "c", "d"};
   const RunGraph none = [](const graph::Graph&, Values) -> Outputs {
     return fail(ErrorCode::kInvalidArgument, "no graph");
   };
-  const Call call(node, opset, operands, any_model(), none, threads);
-  const Operator* const known = find_operator(domain, op);
-  if (known == nullptr) return call.unsupported("this operator");
-  for (std::size_t i = 0; i < known->needed; ++i)
-    if (!call.has(i)) return call.invalid("input " + std::to_string(i) + " is missing");
-  return known->compute(call);
+  const Call call(node, opset, operands, any_model(), none, threads, most_elements);
+  return computed(find_operator(domain, op), call);
 }
 
 /// The first result, which is there.

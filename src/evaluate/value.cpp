@@ -134,6 +134,46 @@ std::int64_t count_of(const Shape& shape) {
   return count;
 }
 
+std::int64_t count_beside_zeros(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= std::max<std::int64_t>(extent, 1);
+  return count;
+}
+
+Result<std::int64_t> checked_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("the shape {} has a negative extent", to_string(shape)));
+    if (__builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count) || count > kMostElements)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the shape {} has more than {} elements", to_string(shape), kMostElements));
+  }
+  return count_of(shape);
+}
+
+bool is_unsigned(DType dtype) {
+  return dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kUInt16 || dtype == DType::kUInt32 ||
+         dtype == DType::kUInt64 || dtype == DType::kUInt4;
+}
+
+IntegerRange range_of(DType dtype) {
+  const int bits = dtype == DType::kBool ? 1 : std::max(bit_width(dtype), 1);
+  if (dtype == DType::kUInt64) return {0, -1};
+  if (is_unsigned(dtype)) return {0, (std::int64_t{1} << bits) - 1};
+  const auto highest = static_cast<std::int64_t>((std::uint64_t{1} << (bits - 1)) - 1);
+  return {-highest - 1, highest};
+}
+
+std::int64_t truncated_to(DType dtype, double number) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (std::isnan(number)) return 0;
+  if (dtype == DType::kUInt64 && number >= kEnd)
+    return number >= 2 * kEnd ? -1 : static_cast<std::int64_t>(static_cast<std::uint64_t>(number));
+  if (number >= kEnd) return wrapped_to(dtype, INT64_MAX);
+  return wrapped_to(dtype, number <= -kEnd ? INT64_MIN : static_cast<std::int64_t>(number));
+}
+
 bool is_real_type(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
@@ -188,7 +228,7 @@ Value Value::with_shape(Shape shape) const {
 }
 
 Result<Value> Value::from(const TensorView& view) {
-  ASSAY_TRY(const std::int64_t count, element_count(view.shape));
+  ASSAY_TRY(const std::int64_t count, checked_count(view.shape));
   if (is_real_type(view.dtype)) {
     Reals elements(static_cast<std::size_t>(count));
     read(view, elements);

@@ -21,7 +21,7 @@ using Integers = std::vector<std::int64_t>;
 class Value {
  public:
   Value() = default;
-  /// `elements` has as many elements as the shape.
+  /// `elements` has as many elements as the shape, which checked_count() accepts.
   Value(DType dtype, Shape shape, Reals elements);
   Value(DType dtype, Shape shape, Integers elements);
   /// The elements of another value in another shape with as many.
@@ -47,7 +47,9 @@ class Value {
   }
   /// Element `i` as a double, whatever its kind.
   [[nodiscard]] double number(std::size_t i) const {
-    return reals_ ? (*reals_)[i] : static_cast<double>((*integers_)[i]);
+    if (reals_) return (*reals_)[i];
+    const std::int64_t one = (*integers_)[i];
+    return dtype_ == DType::kUInt64 ? static_cast<double>(static_cast<std::uint64_t>(one)) : static_cast<double>(one);
   }
 
  private:
@@ -57,13 +59,31 @@ class Value {
   std::shared_ptr<const Integers> integers_;
 };
 
-/// The product of the extents; a shape of a Value never overflows.
+/// The most elements of a Value. Extents of 0 do not count, so that the product of some extents never overflows.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+/// The product of the extents of a Value.
 [[nodiscard]] std::int64_t count_of(const Shape& shape);
+/// The product of any extents. Errors: invalid_argument: an extent is negative, or there are more than kMostElements
+/// elements, extents of 0 left out.
+[[nodiscard]] Result<std::int64_t> checked_count(const Shape& shape);
+/// The product of the extents that are not 0, which checked_count() accepts.
+[[nodiscard]] std::int64_t count_beside_zeros(const Shape& shape);
 
 /// What a floating type makes of a number: rounded to the nearest, halves to even; beyond its range: infinite.
 [[nodiscard]] double rounded_to(DType dtype, double number);
 /// The low bits of an integer, as a value of an integer type or bool has them.
 [[nodiscard]] std::int64_t wrapped_to(DType dtype, std::int64_t number);
+/// A number without its fraction as an element of an integer type. NaN is 0. Beyond 64 bits: the nearest number that
+/// they have, of which the type has the low bits.
+[[nodiscard]] std::int64_t truncated_to(DType dtype, double number);
+
+/// The lowest and the highest number of an integer type or bool, as a Value has them.
+struct IntegerRange {
+  std::int64_t lowest = 0, highest = 0;
+};
+[[nodiscard]] IntegerRange range_of(DType dtype);
+[[nodiscard]] bool is_unsigned(DType dtype);  ///< bool is
 
 /// Whether the elements are kept as doubles.
 [[nodiscard]] bool is_real_type(DType dtype);

@@ -17,6 +17,7 @@
 namespace assay {
 namespace {
 
+constexpr unsigned char kLastPickleProtocol = 5;
 constexpr std::size_t kBeginning = 64 * 1024;  // a StableHLO text may begin with a long comment or resources
 
 // The number that PyTorch writes first in a pickle of its old format, and the beginning of a pickle with it.
@@ -108,7 +109,8 @@ FileContent content_of(Bytes file) {
   if (all.empty()) return {FileKind::kEmpty};
   if (all.starts_with("PK\x03\x04") || all.starts_with("PK\x05\x06")) return archive_content(file);
   if (all.starts_with(kOldTorch)) return {FileKind::kTorchPickle};
-  if (all.front() == '\x80' && all.size() > 1 && all[1] <= '\x05') return {FileKind::kPickle};
+  if (all.front() == '\x80' && all.size() > 1 && static_cast<unsigned char>(all[1]) <= kLastPickleProtocol)
+    return {FileKind::kPickle};
   if (is_onnx(file)) return {FileKind::kOnnx};
   const std::string_view text = trim(begin);
   if ((text.starts_with('<') || text.starts_with("\xEF\xBB\xBF<")) && text.find("<net") != std::string_view::npos)

@@ -121,6 +121,8 @@ TEST(IdentifyModel, SaysWhatAFileIsAndWhatIsValid) {
   EXPECT_THAT(refused(safetensors()), HasSubstr("is not a model that assay reads: it is a safetensors file"));
   EXPECT_THAT(refused("GGUF\x03"), AllOf(HasSubstr("it is a GGUF file"), HasSubstr("valid: a file (.onnx")));
   EXPECT_THAT(refused("\x80\x04K\x01."), HasSubstr("a Python pickle, which only the program that wrote it can use"));
+  EXPECT_THAT(refused("\x80\x06K\x01."), HasSubstr("of an unknown kind")) << "a protocol that Python does not have";
+  EXPECT_THAT(refused("\x80\xFFK\x01."), HasSubstr("of an unknown kind"));
   EXPECT_THAT(refused(testing::zip_of({"a.npy", "b.npy", "c.npy", "d.npy"}), "x.npz"),
               HasSubstr("it is a zip archive of 'a.npy', 'b.npy', 'c.npy' and 1 more"));
   EXPECT_THAT(refused(testing::zip_of({"metadata.json", "model.weights.h5"})), HasSubstr("it is a Keras model"));

@@ -43,7 +43,9 @@ Outputs relu_of(const Call& call) {
 
 Outputs celu(const Call& call) {
   const double alpha = call.number("alpha", 1);
-  return map_reals(call, [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
+  return map_reals(call, [=](double x) {
+    return std::isnan(x) ? x : std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha));
+  });
 }
 Outputs elu(const Call& call) {
   const double alpha = call.number("alpha", 1);
@@ -72,7 +74,7 @@ Outputs shrink(const Call& call) {
   if (call.operand(0).is_real()) return map_reals(call, shrunk);
   Integers y;
   for (const std::int64_t x : call.operand(0).integers())
-    y.push_back(static_cast<std::int64_t>(shrunk(static_cast<double>(x))));
+    y.push_back(truncated_to(call.dtype(0), shrunk(static_cast<double>(x))));
   return Values{Value(call.dtype(0), call.shape(0), std::move(y))};
 }
 Outputs swish(const Call& call) {

@@ -22,8 +22,8 @@ Result<Heads> heads_of(const Call& call, std::size_t i, std::string_view attribu
   ASSAY_TRY(const auto x, call.reals(i));
   const Shape& shape = call.shape(i);
   if (shape.size() == 4) return Heads{shape[0], shape[1], shape[2], shape[3], Reals(x.begin(), x.end())};
-  const std::int64_t heads = call.integer(attribute, 0);
-  if (shape.size() != 3 || heads < 1 || shape[2] % heads != 0)
+  ASSAY_TRY(const std::int64_t heads, stated_heads(call, attribute));
+  if (shape.size() != 3 || shape[2] % heads != 0)
     return call.invalid("input " + std::to_string(i) + " of shape " + to_string(shape) + " has no " +
                         std::to_string(heads) + " heads");
   return heads_from(x, shape[0], shape[1], heads, shape[2] / heads, shape[2]);
@@ -38,14 +38,17 @@ Result<Heads> with_past(const Call& call, std::size_t i, Heads now) {
   return joined({shape[0], shape[1], shape[2], shape[3], Reals(x.begin(), x.end())}, now);
 }
 
-// Which keys a query may see: not later ones, those within a window, those that are no padding.
-Result<AddedBias> seen_keys(const Call& call, std::int64_t queries, std::int64_t batch) {
+// Which keys a query may see: not later ones, those within a window, those that are not padding.
+Result<AddedBias> seen_keys(const Call& call, const Shape& scores) {
+  const std::int64_t batch = scores[0], queries = scores[2], keys = scores[3];
   const bool causal = call.integer("is_causal", 0) != 0;
   const std::int64_t left = call.integer("left_window_size", -1), right = call.integer("right_window_size", -1);
   Integers filled;
   if (call.has(6)) {
     ASSAY_TRY(const auto all, call.integers(6));
     if (static_cast<std::int64_t>(all.size()) != batch) return call.invalid("nonpad_kv_seqlen does not fit the batch");
+    if (std::ranges::any_of(all, [=](std::int64_t length) { return length < 0 || length > keys; }))
+      return call.invalid("nonpad_kv_seqlen is not a number of keys");
     filled.assign(all.begin(), all.end());
   }
   if (!causal && left < 0 && right < 0 && filled.empty()) return AddedBias();
@@ -83,7 +86,7 @@ Outputs attention(const Call& call) {
   if (call.has(3)) {
     ASSAY_TRY(mask, mask_bias(call, call.operand(3), scores));
   }
-  ASSAY_TRY(const AddedBias seen, seen_keys(call, q.tokens, q.batch));
+  ASSAY_TRY(const AddedBias seen, seen_keys(call, scores));
   if (mask || seen)
     rules.bias = [&](std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> bias) {
       if (mask) mask(b, h, i, bias);
@@ -94,7 +97,7 @@ Outputs attention(const Call& call) {
   Reals shown;
   AttentionStages stages{};
   if (call.wants(3)) stages[static_cast<std::size_t>(mode)] = &shown;
-  const Heads y = attend(q, k, v, rules, stages, call.threads());
+  ASSAY_TRY(const Heads y, attend(call, q, k, v, rules, stages));
   Values results{call.operand(0).rank() == 4 ? as_value(y, call.dtype(0)) : side_by_side(y, call.dtype(0))};
   results.push_back(as_value(k, call.dtype(1)));
   results.push_back(as_value(v, call.dtype(2)));
@@ -106,10 +109,10 @@ Outputs rotary_embedding(const Call& call) {
   ASSAY_TRY(Heads x, heads_of(call, 0, "num_heads"));
   ASSAY_TRY(const auto cosines, call.reals(1));
   ASSAY_TRY(const auto sines, call.reals(2));
-  std::int64_t turned = call.integer("rotary_embedding_dim", 0);
-  if (turned == 0) turned = x.width;
-  const std::int64_t half = turned / 2;
-  if (turned < 0 || turned > x.width || turned % 2 != 0 || call.shape(1) != call.shape(2))
+  std::int64_t width = call.integer("rotary_embedding_dim", 0);
+  if (width == 0) width = x.width;
+  const std::int64_t half = width / 2;
+  if (width < 0 || width > x.width || width % 2 != 0 || call.shape(1) != call.shape(2))
     return call.invalid("rotary_embedding_dim or the tables do not fit the input");
   Integers places;
   if (call.has(3)) {
@@ -122,7 +125,7 @@ Outputs rotary_embedding(const Call& call) {
   } else if (call.shape(1) != Shape{x.batch, x.tokens, half}) {
     return call.invalid("its tables " + to_string(call.shape(1)) + " do not fit the input");
   }
-  rotate(x, turned, call.integer("interleaved", 0) != 0, [&](std::int64_t b, std::int64_t t) {
+  apply_rotary(x, width, call.integer("interleaved", 0) != 0, [&](std::int64_t b, std::int64_t t) {
     const std::int64_t token = b * x.tokens + t, row = places.empty() ? token : places[static_cast<std::size_t>(token)];
     return std::pair(cosines.data() + row * half, sines.data() + row * half);
   });
@@ -140,9 +143,10 @@ Outputs swish_gate(const Call& call) {
 }
 
 // Each head of keys and values as often as queries share it.
-Value heads_repeated(const Value& x, std::int64_t times) {
+Result<Value> heads_repeated(const Call& call, const Value& x, std::int64_t times) {
   const Shape& shape = x.shape();
   const Shape apart{shape[0], shape[1], 1, shape[2], shape[3]}, to{shape[0], shape[1], times, shape[2], shape[3]};
+  ASSAY_CHECK_OK(call.elements_of(to));
   return repeated(x.with_shape(apart), to).with_shape({shape[0], shape[1] * times, shape[2], shape[3]});
 }
 
@@ -170,10 +174,12 @@ Outputs flex_attention(const Call& call) {
   if (k[1] < 1 || q[1] % k[1] != 0 || call.shape(2)[1] != k[1]) return call.invalid("the heads do not fit together");
   const double scale =
       call.node().attribute("scale") != nullptr ? call.number("scale", 1) : 1 / std::sqrt(static_cast<double>(q[3]));
-  ASSAY_TRY(const Value raw,
-            matrix_product(call, call.operand(0), heads_repeated(call.operand(1), q[1] / k[1]), false, true));
+  ASSAY_TRY(const Value keys_of_all, heads_repeated(call, call.operand(1), q[1] / k[1]));
+  ASSAY_TRY(const Value values_of_all, heads_repeated(call, call.operand(2), q[1] / k[1]));
+  ASSAY_TRY(const Value raw, matrix_product(call, call.operand(0), keys_of_all, false, true));
   const DType own = bit_width(call.dtype(0)) < 32 ? DType::kFloat32 : call.dtype(0);
   const auto precision = static_cast<DType>(call.integer("softmax_precision", static_cast<std::int64_t>(own)));
+  if (!is_real_type(precision)) return call.invalid("softmax_precision is not a floating type");
   Reals all(raw.reals().begin(), raw.reals().end());
   for (double& x : all) x *= scale;
   ASSAY_TRY(const Value scores, changed(call, "score_mod", Value(precision, raw.shape(), std::move(all))));
@@ -182,7 +188,7 @@ Outputs flex_attention(const Call& call) {
   for (std::size_t first = 0; keys > 0 && first < shares.size(); first += keys)
     softmax(std::span(shares).subspan(first), 1, keys);
   ASSAY_TRY(const Value weights, changed(call, "prob_mod", Value(precision, scores.shape(), std::move(shares))));
-  ASSAY_TRY(const Value y, matrix_product(call, weights, heads_repeated(call.operand(2), q[1] / k[1])));
+  ASSAY_TRY(const Value y, matrix_product(call, weights, values_of_all));
   return Values{Value(call.dtype(2), y.shape(), Reals(y.reals().begin(), y.reals().end()))};
 }
 

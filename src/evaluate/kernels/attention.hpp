@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "evaluate/kernel.hpp"
@@ -26,6 +27,9 @@ struct Heads {
     return x.data() + ((b * heads + h) * tokens + t) * width;
   }
 };
+
+/// The number of heads that an attribute states. Errors: invalid_argument: below 1, or more than 2^20.
+[[nodiscard]] Result<std::int64_t> stated_heads(const Call& call, std::string_view attribute);
 
 /// The heads of elements [batch, tokens, heads · width] that begin `first` elements into rows of `stride`.
 [[nodiscard]] Heads heads_from(std::span<const double> x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
@@ -50,14 +54,15 @@ enum AttentionStage : std::uint8_t { kRaw, kCapped, kBiased, kShares };
 using AttentionStages = std::array<Reals*, 4>;
 
 /// softmax(scale · q kᵀ) v. The heads of q are a multiple of those of k and v; neighbours share one. A query that sees
-/// no key gives 0.
-[[nodiscard]] Heads attend(const Heads& q, const Heads& k, const Heads& v, const AttentionRules& rules,
-                           const AttentionStages& stages, int threads);
+/// no key gives 0. Errors: those of Call::elements_of.
+[[nodiscard]] Result<Heads> attend(const Call& call, const Heads& q, const Heads& k, const Heads& v,
+                                   const AttentionRules& rules, const AttentionStages& stages = {});
 
-/// The cosines and sines for one token, half as many as elements are turned.
+/// The cosines and sines for one token, half as many as elements have the embedding.
 using RotaryTables = std::function<std::pair<const double*, const double*>(std::int64_t batch, std::int64_t token)>;
-/// Turns the first `turned` elements of each row in pairs: neighbours if `interleaved`, else i and i + turned / 2.
-void rotate(Heads& heads, std::int64_t turned, bool interleaved, const RotaryTables& tables);
+/// Applies rotary embeddings to the first `width` elements of each row in pairs: neighbours if `interleaved`, else i
+/// and i + width / 2.
+void apply_rotary(Heads& heads, std::int64_t width, bool interleaved, const RotaryTables& tables);
 
 /// A bias that an operand has, of a shape that is repeated to [batch, heads, queries, keys]. A last axis that is
 /// shorter than the keys ends with −∞. Lifetime: `mask` lives as long as the result.

@@ -2,12 +2,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "evaluate/kernels/attention.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/kernels/product.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
+
+Result<std::int64_t> stated_heads(const Call& call, std::string_view attribute) {
+  constexpr std::int64_t kMostHeads = std::int64_t{1} << 20;
+  const std::int64_t heads = call.integer(attribute, 0);
+  if (heads < 1 || heads > kMostHeads)
+    return call.invalid(std::string(attribute) + " " + std::to_string(heads) + " is not a number of heads");
+  return heads;
+}
 
 Heads heads_from(std::span<const double> x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
                  std::int64_t width, std::int64_t stride, std::int64_t first) {
@@ -50,7 +60,7 @@ constexpr double kUnseen = -std::numeric_limits<double>::infinity();
 // Scores to shares of 1. `sink`: −∞: none.
 void to_shares(std::span<double> row, double sink) {
   double most = sink, total = 0;
-  for (const double x : row) most = std::max(most, x);
+  for (const double x : row) most = largest_of(DType::kFloat64, most, x);
   if (most == kUnseen) {
     std::ranges::fill(row, 0.0);
     return;
@@ -62,19 +72,23 @@ void to_shares(std::span<double> row, double sink) {
 
 }  // namespace
 
-Heads attend(const Heads& q, const Heads& k, const Heads& v, const AttentionRules& rules, const AttentionStages& stages,
-             int threads) {
+Result<Heads> attend(const Call& call, const Heads& q, const Heads& k, const Heads& v, const AttentionRules& rules,
+                     const AttentionStages& stages) {
   Heads y{q.batch, q.heads, q.tokens, v.width, {}};
-  y.x.assign(static_cast<std::size_t>(y.count()), 0.0);
+  ASSAY_TRY(const std::size_t count, call.elements_of(y.shape()));
+  y.x.assign(count, 0.0);
   const std::int64_t queries = q.tokens, keys = k.tokens;
-  if (y.x.empty() && q.count() == 0) return y;
+  ASSAY_CHECK_OK(call.elements_of({queries, keys}));
   const std::int64_t shared = k.heads == 0 ? 1 : q.heads / k.heads;
   const auto size = static_cast<std::size_t>(queries * keys);
-  for (Reals* const stage : stages)
-    if (stage != nullptr) stage->assign(static_cast<std::size_t>(q.batch * q.heads) * size, 0.0);
+  for (Reals* const stage : stages) {
+    if (stage == nullptr) continue;
+    ASSAY_TRY(const std::size_t scores, call.elements_of({q.batch, q.heads, queries, keys}));
+    stage->assign(scores, 0.0);
+  }
   const double cost =
       2.0 * static_cast<double>(queries) * static_cast<double>(keys) * static_cast<double>(q.width + v.width);
-  parallel(threads, q.batch * q.heads, cost, [&](std::int64_t begin, std::int64_t end) {
+  parallel(call.threads(), q.batch * q.heads, cost, [&](std::int64_t begin, std::int64_t end) {
     Reals scores(size), bias(static_cast<std::size_t>(keys));
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t b = item / q.heads, h = item % q.heads, source = h / shared;
@@ -117,8 +131,8 @@ Heads attend(const Heads& q, const Heads& k, const Heads& v, const AttentionRule
   return y;
 }
 
-void rotate(Heads& heads, std::int64_t turned, bool interleaved, const RotaryTables& tables) {
-  const std::int64_t half = turned / 2;
+void apply_rotary(Heads& heads, std::int64_t width, bool interleaved, const RotaryTables& tables) {
+  const std::int64_t half = width / 2;
   for (std::int64_t b = 0; b < heads.batch; ++b)
     for (std::int64_t t = 0; t < heads.tokens; ++t) {
       const auto [cosines, sines] = tables(b, t);

@@ -33,10 +33,11 @@ Result<Value> stacked(const Call& call, const Values& all, std::int64_t axis) {
   for (const Value& one : all)
     if (one.shape() != first.shape() || one.dtype() != first.dtype())
       return call.invalid("outputs of two iterations have different shapes");
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   return with_elements(first, [&](auto elements) -> Result<Value> {
     using T = std::remove_cvref_t<decltype(elements[0])>;
     std::vector<T> y;
-    y.reserve(static_cast<std::size_t>(count_of(shape)));
+    y.reserve(count);
     const auto inner = static_cast<std::size_t>(parts.inner);
     for (std::size_t o = 0; o < static_cast<std::size_t>(parts.outer); ++o)
       for (const Value& one : all)
@@ -48,12 +49,13 @@ Result<Value> stacked(const Call& call, const Values& all, std::int64_t axis) {
 }
 
 // What a body without iterations leaves of a scanned output: no elements of the type that it declares.
-Value nothing_of(const graph::ValueInfo& output) {
+Result<Value> nothing_of(const Call& call, const graph::ValueInfo& output) {
   Shape shape{0};
   if (output.shape)
     for (const graph::Dimension& extent : *output.shape) shape.push_back(extent.extent.value_or(0));
-  if (is_real_type(output.dtype)) return {output.dtype, std::move(shape), Reals()};
-  return {output.dtype, std::move(shape), Integers()};
+  ASSAY_CHECK_OK(call.elements_of(shape));
+  if (is_real_type(output.dtype)) return Value(output.dtype, std::move(shape), Reals());
+  return Value(output.dtype, std::move(shape), Integers());
 }
 
 Outputs loop(const Call& call) {
@@ -85,7 +87,8 @@ Outputs loop(const Call& call) {
   }
   for (std::size_t k = 0; k < scanned.size(); ++k) {
     if (scanned[k].empty()) {
-      state.push_back(nothing_of(body->outputs[1 + carried + k]));
+      ASSAY_TRY(Value nothing, nothing_of(call, body->outputs[1 + carried + k]));
+      state.push_back(std::move(nothing));
       continue;
     }
     ASSAY_TRY(Value all, stacked(call, scanned[k], 0));
@@ -142,7 +145,8 @@ Outputs scan(const Call& call) {
   }
   for (std::size_t k = 0; k < scanned.size(); ++k) {
     if (scanned[k].empty()) {
-      state.push_back(nothing_of(body->outputs[carried + k]));
+      ASSAY_TRY(Value nothing, nothing_of(call, body->outputs[carried + k]));
+      state.push_back(std::move(nothing));
       continue;
     }
     if (element_or(call, "scan_output_directions", k, 0) != 0) std::ranges::reverse(scanned[k]);

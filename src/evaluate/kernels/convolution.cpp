@@ -9,6 +9,12 @@
 namespace assay::evaluate {
 
 Result<graph::Window> window_of(const Call& call, const Shape& in, Shape kernel) {
+  // Products of extents, strides and dilations do not overflow: each is below 2^31.
+  if (std::ranges::any_of(in, [](std::int64_t extent) { return extent < 0 || extent > INT32_MAX; }))
+    return call.unsupported("an input of shape " + to_string(in));
+  if (const auto more = call.node().integers("output_padding");
+      more && std::ranges::any_of(*more, [](std::int64_t one) { return one < 0 || one > INT32_MAX; }))
+    return call.invalid("an output_padding below 0 or too large");
   auto window = graph::read_window(call.node(), in, std::move(kernel));
   if (!window) return call.invalid("it has " + window.error());
   return std::move(*window);
@@ -82,19 +88,22 @@ Result<Value> convolution(const Call& call, const Value& x, const Value& w, cons
     return call.invalid("its input or weights have another rank or type");
   const std::int64_t groups = call.integer("group", 1), batch = x.extent(0), channels = x.extent(1),
                      filters = w.extent(0), own = w.extent(1);
-  if (groups < 1 || channels != own * groups || filters % groups != 0)
+  if (groups < 1 || groups > std::max<std::int64_t>(channels, 1) || channels != own * groups || filters % groups != 0)
     return call.invalid("the channels do not fit the weights and the group");
-  if (bias != nullptr && static_cast<std::int64_t>(bias->count()) != filters)
-    return call.invalid("the bias has another number of elements than the weights have filters");
+  if (bias != nullptr && (!bias->is_real() || static_cast<std::int64_t>(bias->count()) != filters))
+    return call.invalid("the bias is not one floating number for each filter of the weights");
   ASSAY_TRY(const graph::Window window, window_of(call, x.shape(), Shape(w.shape().begin() + 2, w.shape().end())));
   const Shape in(x.shape().begin() + 2, x.shape().end());
-  Shape out;
+  Shape out, shape{batch, filters};
   for (std::size_t i = 0; i < in.size(); ++i) out.push_back(std::max<std::int64_t>(window.count(i, in[i]), 0));
+  shape.insert(shape.end(), out.begin(), out.end());
+  ASSAY_TRY(const std::size_t count_out, call.elements_of(shape));
   const std::int64_t size_in = product_of(in), size_out = product_of(out), per_group = filters / groups;
   const Places places(window, in, out);
   const std::int64_t depth = own * places.taps(), chunk = std::min(kColumnsAtOnce, std::max<std::int64_t>(size_out, 1));
+  ASSAY_CHECK_OK(call.elements_of({own, places.taps(), chunk}));
   const std::int64_t chunks = (size_out + chunk - 1) / chunk;
-  Reals y(static_cast<std::size_t>(batch * filters * size_out), 0.0);
+  Reals y(count_out, 0.0);
   const double* weights = w.reals().data();
   const double* input = x.reals().data();
   const double cost = 2.0 * static_cast<double>(filters) * static_cast<double>(depth) * static_cast<double>(chunk) *
@@ -123,8 +132,6 @@ Result<Value> convolution(const Call& call, const Value& x, const Value& w, cons
       }
     }
   });
-  Shape shape{batch, filters};
-  shape.insert(shape.end(), out.begin(), out.end());
   return Value(x.dtype(), std::move(shape), std::move(y));
 }
 
@@ -141,11 +148,11 @@ Outputs conv_transpose(const Call& call) {
   if (x.rank() < 3 || w.rank() != x.rank() || !x.is_real() || !w.is_real())
     return call.invalid("its input or weights have another rank or type");
   const std::int64_t groups = call.integer("group", 1), batch = x.extent(0), channels = x.extent(1), own = w.extent(1);
-  if (groups < 1 || channels != w.extent(0) || channels % groups != 0)
+  if (groups < 1 || groups > std::max<std::int64_t>(channels, 1) || channels != w.extent(0) || channels % groups != 0)
     return call.invalid("the channels do not fit the weights and the group");
   ASSAY_TRY(graph::Window window, window_of(call, x.shape(), Shape(w.shape().begin() + 2, w.shape().end())));
   const Shape in(x.shape().begin() + 2, x.shape().end());
-  Shape out;
+  Shape out, shape{batch, own * groups};
   const auto wanted = call.node().integers("output_shape");
   for (std::size_t i = 0; i < in.size(); ++i) {
     std::int64_t extent = window.transposed_extent(i, in[i]) + window.output_padding[i];
@@ -157,6 +164,8 @@ Outputs conv_transpose(const Call& call) {
       extent -= window.before[i] + window.after[i];
     if (extent < 0) return call.invalid("its output would have a negative extent");
     out.push_back(extent);
+    shape.push_back(extent);
+    ASSAY_CHECK_OK(call.elements_of(shape));
     window.before[i] = graph::cut_before(call.node(), window, i, in[i], out[i]);
   }
   // A convolution of the output by this window would have the input's extents: its places are those that are added to.
@@ -165,8 +174,9 @@ Outputs conv_transpose(const Call& call) {
   if (call.has(2) && static_cast<std::int64_t>(call.operand(2).count()) != filters)
     return call.invalid("the bias has another number of elements than there are filters");
   const Places places(window, out, in);
+  ASSAY_CHECK_OK(call.elements_of({own, places.taps(), std::max<std::int64_t>(size_in, 1)}));
   const std::vector<std::int64_t> at = places.of(0, size_in);
-  Reals y(static_cast<std::size_t>(batch * filters * size_out), 0.0);
+  Reals y(static_cast<std::size_t>(count_of(shape)), 0.0);
   const std::int64_t depth = own * places.taps();
   const double cost = 2.0 * static_cast<double>(from_each * depth) * static_cast<double>(size_in);
   parallel(call.threads(), batch * groups, cost, [&](std::int64_t begin, std::int64_t end) {
@@ -191,8 +201,6 @@ Outputs conv_transpose(const Call& call) {
       for (std::int64_t j = 0; j < size_out; ++j)
         y[static_cast<std::size_t>(i * size_out + j)] += bias[static_cast<std::size_t>(i % filters)];
   }
-  Shape shape{batch, filters};
-  shape.insert(shape.end(), out.begin(), out.end());
   return Values{Value(x.dtype(), std::move(shape), std::move(y))};
 }
 
@@ -205,22 +213,28 @@ Outputs columns_to_image(const Call& call) {
   const Shape out(image.begin(), image.end());
   Shape all{call.shape(0)[0], 1};
   all.insert(all.end(), out.begin(), out.end());
-  ASSAY_TRY(const graph::Window window, window_of(call, all, Shape(block.begin(), block.end())));
+  const Shape kernel(block.begin(), block.end());
+  ASSAY_CHECK_OK(call.elements_of(all));
+  ASSAY_CHECK_OK(call.elements_of(kernel));
+  ASSAY_TRY(const graph::Window window, window_of(call, all, kernel));
   Shape in;
   for (std::size_t i = 0; i < out.size(); ++i) in.push_back(window.count(i, out[i]));
+  ASSAY_CHECK_OK(call.elements_of(in));
   const Places places(window, out, in);
   const std::int64_t windows = product_of(in), batch = call.shape(0)[0];
   if (windows != call.shape(0)[2] || call.shape(0)[1] % places.taps() != 0)
     return call.invalid("its blocks do not fit the image");
   const std::int64_t channels = call.shape(0)[1] / places.taps(), size = product_of(out);
+  all[1] = channels;
+  ASSAY_TRY(const std::size_t count, call.elements_of(all));
+  ASSAY_CHECK_OK(call.elements_of({places.taps(), windows}));
   const std::vector<std::int64_t> at = places.of(0, windows);
-  Reals y(static_cast<std::size_t>(batch * channels * size), 0.0);
+  Reals y(count, 0.0);
   for (std::int64_t c = 0; c < batch * channels; ++c)
     for (std::int64_t i = 0; i < places.taps() * windows; ++i)
       if (at[static_cast<std::size_t>(i)] >= 0)
         y[static_cast<std::size_t>(c * size + at[static_cast<std::size_t>(i)])] +=
             x[static_cast<std::size_t>(c * places.taps() * windows + i)];
-  all[1] = channels;
   return Values{Value(call.dtype(0), std::move(all), std::move(y))};
 }
 

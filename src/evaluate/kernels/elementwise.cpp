@@ -8,79 +8,64 @@
 #include <type_traits>
 #include <utility>
 
-#include "lower/static_program.hpp"
-
 namespace assay::evaluate {
 namespace {
-
-/// The element type as its arithmetic needs to know it.
-struct Kind {
-  DType dtype;
-  [[nodiscard]] bool is_unsigned_64() const { return dtype == DType::kUInt64; }
-};
 
 std::uint64_t bits_of(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 std::int64_t as_signed(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
 // Arithmetic of integers, on the low 64 bits. What is divided by 0 is 0: runtimes differ, and no model depends on it.
-std::int64_t add(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) + bits_of(b)); }
-std::int64_t subtract(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) - bits_of(b)); }
-std::int64_t multiply(Kind, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) * bits_of(b)); }
-std::int64_t divide(Kind kind, std::int64_t a, std::int64_t b) {
+std::int64_t add(DType, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) + bits_of(b)); }
+std::int64_t subtract(DType, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) - bits_of(b)); }
+std::int64_t multiply(DType, std::int64_t a, std::int64_t b) { return as_signed(bits_of(a) * bits_of(b)); }
+std::int64_t divide(DType dtype, std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
-  if (kind.is_unsigned_64()) return as_signed(bits_of(a) / bits_of(b));
+  if (dtype == DType::kUInt64) return as_signed(bits_of(a) / bits_of(b));
   return b == -1 ? as_signed(0 - bits_of(a)) : a / b;
 }
-bool less(Kind kind, std::int64_t a, std::int64_t b) { return kind.is_unsigned_64() ? bits_of(a) < bits_of(b) : a < b; }
-std::int64_t least(Kind kind, std::int64_t a, std::int64_t b) { return less(kind, b, a) ? b : a; }
-std::int64_t largest(Kind kind, std::int64_t a, std::int64_t b) { return less(kind, a, b) ? b : a; }
 
-double add(Kind, double a, double b) { return a + b; }
-double subtract(Kind, double a, double b) { return a - b; }
-double multiply(Kind, double a, double b) { return a * b; }
-double divide(Kind, double a, double b) { return a / b; }
-bool less(Kind, double a, double b) { return a < b; }
-// NaN wins, as in NumPy.
-double least(Kind, double a, double b) { return std::isnan(a) || a < b ? a : std::isnan(b) ? b : std::min(a, b); }
-double largest(Kind, double a, double b) { return std::isnan(a) || a > b ? a : std::isnan(b) ? b : std::max(a, b); }
+double add(DType, double a, double b) { return a + b; }
+double subtract(DType, double a, double b) { return a - b; }
+double multiply(DType, double a, double b) { return a * b; }
+double divide(DType, double a, double b) { return a / b; }
 
 // One of the functions above, as a type.
-#define ASSAY_BINARY(Name, function)             \
-  struct Name {                                  \
-    template <class T>                           \
-    auto operator()(Kind kind, T a, T b) const { \
-      return function(kind, a, b);               \
-    }                                            \
+#define ASSAY_BINARY(Name, function)               \
+  struct Name {                                    \
+    template <class T>                             \
+    auto operator()(DType dtype, T a, T b) const { \
+      return function(dtype, a, b);                \
+    }                                              \
   }
 ASSAY_BINARY(Add, add);
 ASSAY_BINARY(Subtract, subtract);
 ASSAY_BINARY(Multiply, multiply);
 ASSAY_BINARY(Divide, divide);
-ASSAY_BINARY(Less, less);
-ASSAY_BINARY(Least, least);
-ASSAY_BINARY(Largest, largest);
+ASSAY_BINARY(Less, is_less);
+ASSAY_BINARY(Least, least_of);
+ASSAY_BINARY(Largest, largest_of);
 #undef ASSAY_BINARY
 struct Greater {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const {
-    return less(kind, b, a);
+  bool operator()(DType dtype, T a, T b) const {
+    return is_less(dtype, b, a);
   }
 };
 struct LessOrEqual {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const {
-    return a == b || less(kind, a, b);
+  bool operator()(DType dtype, T a, T b) const {
+    return a == b || is_less(dtype, a, b);
   }
 };
 struct GreaterOrEqual {
   template <class T>
-  bool operator()(Kind kind, T a, T b) const {
-    return a == b || less(kind, b, a);
+  bool operator()(DType dtype, T a, T b) const {
+    return a == b || is_less(dtype, b, a);
   }
 };
 struct Equal {
   template <class T>
-  bool operator()(Kind, T a, T b) const {
+  bool operator()(DType, T a, T b) const {
     return a == b;
   }
 };
@@ -89,32 +74,32 @@ Result<Shape> common_shape(const Call& call, const Value& a, const Value& b) {
   const std::optional<Shape> shape = broadcast(a.shape(), b.shape());
   if (!shape)
     return call.invalid("the shapes " + to_string(a.shape()) + " and " + to_string(b.shape()) + " do not fit together");
+  ASSAY_CHECK_OK(call.elements_of(*shape));
   return *shape;
 }
 
 // Before operator set 7 the second operand was aligned at `axis` of the first, if `broadcast` was set.
 Value aligned(const Call& call, const Value& a, const Value& b) {
   const std::int64_t axis = call.integer("axis", -1);
-  if (call.opset() >= 7 || call.integer("broadcast", 0) == 0 || axis < 0) return b;
+  if (call.opset() >= 7 || call.integer("broadcast", 0) == 0 || axis < 0 || axis > a.rank()) return b;
   Shape shape = b.shape();
   while (static_cast<std::int64_t>(shape.size()) + axis < a.rank()) shape.push_back(1);
   return b.with_shape(std::move(shape));
 }
 
-// `To`: void: the operands' own type.
 template <class F>
 Result<Value> arithmetic(const Call& call, const Value& a, const Value& b) {
   if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
-  const Kind kind{a.dtype()};
+  const DType dtype = a.dtype();
   if (a.is_real())
     return Value(a.dtype(), to,
                  combined<double>(a.reals(), a.shape(), b.reals(), b.shape(), to,
-                                  [&](double x, double y) { return F{}(kind, x, y); }));
+                                  [&](double x, double y) { return F{}(dtype, x, y); }));
   return Value(
       a.dtype(), to,
       combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
-                             [&](std::int64_t x, std::int64_t y) { return wrapped_to(kind.dtype, F{}(kind, x, y)); }));
+                             [&](std::int64_t x, std::int64_t y) { return wrapped_to(dtype, F{}(dtype, x, y)); }));
 }
 
 template <class F>
@@ -147,12 +132,12 @@ Outputs compared(const Call& call) {
   const Value b = aligned(call, a, call.operand(1));
   if (a.is_real() != b.is_real()) return call.invalid("its operands have different types");
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
-  const Kind kind{a.dtype()};
+  const DType dtype = a.dtype();
   Integers result =
       a.is_real() ? combined<std::int64_t>(a.reals(), a.shape(), b.reals(), b.shape(), to,
-                                           [&](double x, double y) { return F{}(kind, x, y) ? 1 : 0; })
+                                           [&](double x, double y) { return F{}(dtype, x, y) ? 1 : 0; })
                   : combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
-                                           [&](std::int64_t x, std::int64_t y) { return F{}(kind, x, y) ? 1 : 0; });
+                                           [&](std::int64_t x, std::int64_t y) { return F{}(dtype, x, y) ? 1 : 0; });
   return Values{Value(DType::kBool, to, std::move(result))};
 }
 
@@ -183,7 +168,7 @@ Outputs bit_shift(const Call& call) {
   if (a.is_real() || b.is_real()) return call.invalid("its operands are not integers");
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
   const DType dtype = a.dtype();
-  const bool left = call.text("direction", "") == "LEFT", fills = !lowering::is_unsigned(dtype);
+  const bool left = call.text("direction", "") == "LEFT", fills = !is_unsigned(dtype);
   const auto shifted = [&](std::int64_t x, std::int64_t by) {
     if (by < 0 || by >= bit_width(dtype)) return !left && fills && x < 0 ? std::int64_t{-1} : std::int64_t{0};
     if (left) return wrapped_to(dtype, as_signed(bits_of(x) << bits_of(by)));
@@ -204,9 +189,26 @@ Outputs bit_cast_to(const Call& call) {
   return Values{std::move(result)};
 }
 
+// The low 64 bits of a power of integers. What a negative exponent makes smaller than 1, and 0 to such a power, is 0.
+std::int64_t integer_power(std::int64_t base, std::int64_t exponent, bool exponent_is_signed) {
+  if (exponent_is_signed && exponent < 0) return base == 1 || base == -1 ? (exponent % 2 == 0 ? 1 : base) : 0;
+  std::uint64_t result = 1, factor = bits_of(base);
+  for (std::uint64_t rest = bits_of(exponent); rest != 0; rest >>= 1U, factor *= factor)
+    if ((rest & 1U) != 0) result *= factor;
+  return as_signed(result);
+}
+
 Outputs power(const Call& call) {
   const Value &a = call.operand(0), &b = call.operand(1);
   ASSAY_TRY(const Shape to, common_shape(call, a, b));
+  if (!a.is_real() && !b.is_real()) {
+    const bool is_signed = !is_unsigned(b.dtype());
+    return Values{Value(a.dtype(), to,
+                        combined<std::int64_t>(a.integers(), a.shape(), b.integers(), b.shape(), to,
+                                               [&](std::int64_t x, std::int64_t y) {
+                                                 return wrapped_to(a.dtype(), integer_power(x, y, is_signed));
+                                               }))};
+  }
   const auto convert = [](const Value& value) {
     Reals all(value.count());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = value.number(i);
@@ -217,28 +219,30 @@ Outputs power(const Call& call) {
                                   [](double base, double exponent) { return std::pow(base, exponent); });
   if (a.is_real()) return Values{Value(a.dtype(), to, std::move(result))};
   Integers whole(result.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = wrapped_to(a.dtype(), static_cast<std::int64_t>(result[i]));
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = truncated_to(a.dtype(), result[i]);
   return Values{Value(a.dtype(), to, std::move(whole))};
 }
 
 struct PythonMod {
-  std::int64_t operator()(Kind kind, std::int64_t a, std::int64_t b) const {
-    if (b == 0 || b == -1) return 0;
-    if (kind.is_unsigned_64()) return as_signed(bits_of(a) % bits_of(b));
+  std::int64_t operator()(DType dtype, std::int64_t a, std::int64_t b) const {
+    if (b == 0) return 0;
+    if (dtype == DType::kUInt64) return as_signed(bits_of(a) % bits_of(b));
+    if (b == -1) return 0;
     const std::int64_t rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
-  double operator()(Kind, double a, double b) const {
+  double operator()(DType, double a, double b) const {
     const double rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
 };
 struct CMod {
-  std::int64_t operator()(Kind kind, std::int64_t a, std::int64_t b) const {
-    if (b == 0 || b == -1) return 0;
-    return kind.is_unsigned_64() ? as_signed(bits_of(a) % bits_of(b)) : a % b;
+  std::int64_t operator()(DType dtype, std::int64_t a, std::int64_t b) const {
+    if (b == 0) return 0;
+    if (dtype == DType::kUInt64) return as_signed(bits_of(a) % bits_of(b));
+    return b == -1 ? 0 : a % b;
   }
-  double operator()(Kind, double a, double b) const { return std::fmod(a, b); }
+  double operator()(DType, double a, double b) const { return std::fmod(a, b); }
 };
 Outputs modulo(const Call& call) { return call.integer("fmod", 0) != 0 ? binary<CMod>(call) : binary<PythonMod>(call); }
 
@@ -257,32 +261,36 @@ Outputs map_numbers(const Call& call) {
   if (call.operand(0).is_real()) return map_reals(call, F{});
   const auto x = call.operand(0).integers();
   Integers y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] = wrapped_to(dtype, F{}(x[i]));
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = wrapped_to(dtype, F{}(dtype, x[i]));
   return Values{Value(dtype, call.shape(0), std::move(y))};
 }
 struct Absolute {
   double operator()(double x) const { return std::abs(x); }
-  std::int64_t operator()(std::int64_t x) const { return x < 0 ? as_signed(0 - bits_of(x)) : x; }
+  std::int64_t operator()(DType dtype, std::int64_t x) const {
+    return x < 0 && !is_unsigned(dtype) ? as_signed(0 - bits_of(x)) : x;
+  }
 };
 struct Negative {
   double operator()(double x) const { return -x; }
-  std::int64_t operator()(std::int64_t x) const { return as_signed(0 - bits_of(x)); }
+  std::int64_t operator()(DType, std::int64_t x) const { return as_signed(0 - bits_of(x)); }
 };
 struct Sign {
   double operator()(double x) const { return std::isnan(x) ? x : x > 0 ? 1 : x < 0 ? -1 : 0; }
-  std::int64_t operator()(std::int64_t x) const { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+  std::int64_t operator()(DType dtype, std::int64_t x) const {
+    return x == 0 ? 0 : x < 0 && !is_unsigned(dtype) ? -1 : 1;
+  }
 };
 struct Floor {
   double operator()(double x) const { return std::floor(x); }
-  std::int64_t operator()(std::int64_t x) const { return x; }
+  std::int64_t operator()(DType, std::int64_t x) const { return x; }
 };
 struct Ceil {
   double operator()(double x) const { return std::ceil(x); }
-  std::int64_t operator()(std::int64_t x) const { return x; }
+  std::int64_t operator()(DType, std::int64_t x) const { return x; }
 };
 struct Round {  // halves to even
   double operator()(double x) const { return std::nearbyint(x); }
-  std::int64_t operator()(std::int64_t x) const { return x; }
+  std::int64_t operator()(DType, std::int64_t x) const { return x; }
 };
 
 template <double (*F)(double)>
@@ -316,6 +324,7 @@ Outputs where(const Call& call) {
   if (!all)
     return call.invalid("the shapes " + to_string(call.shape(0)) + " and " + to_string(both) + " do not fit together");
   const Shape& to = *all;
+  ASSAY_CHECK_OK(call.elements_of(to));
   const Value chosen = repeated(call.operand(0), to), yes = repeated(call.operand(1), to),
               no = repeated(call.operand(2), to);
   const auto choose = [&](auto x, auto y) {
@@ -332,14 +341,13 @@ Outputs clip(const Call& call) {
   const Value& x = call.operand(0);
   if (!x.is_real()) {
     Integers y(x.integers().begin(), x.integers().end());
-    const Kind kind{x.dtype()};
     if (call.has(1)) {
       ASSAY_TRY(const std::int64_t low, call.integer_scalar(1));
-      for (std::int64_t& one : y) one = largest(kind, one, low);
+      for (std::int64_t& one : y) one = largest_of(x.dtype(), one, low);
     }
     if (call.has(2)) {
       ASSAY_TRY(const std::int64_t high, call.integer_scalar(2));
-      for (std::int64_t& one : y) one = least(kind, one, high);
+      for (std::int64_t& one : y) one = least_of(x.dtype(), one, high);
     }
     return Values{Value(x.dtype(), x.shape(), std::move(y))};
   }
@@ -359,7 +367,7 @@ Value cast(const Value& x, DType to) {
   if (is_real_type(to)) {
     Reals y(x.count());
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const double number = x.dtype() == DType::kUInt64 ? static_cast<double>(bits_of(x.integers()[i])) : x.number(i);
+      const double number = x.number(i);
       y[i] = bit_width(to) < 32 || (!x.is_real() && to == DType::kFloat32) ? rounded_to(to, number) : number;
     }
     return {to, x.shape(), std::move(y)};
@@ -371,14 +379,7 @@ Value cast(const Value& x, DType to) {
     } else if (to == DType::kBool) {
       y[i] = x.reals()[i] != 0 ? 1 : 0;
     } else {
-      const double whole = std::trunc(x.reals()[i]);
-      constexpr double kEnd = 9223372036854775808.0;  // 2^63
-      if (to == DType::kUInt64 && whole >= kEnd)
-        y[i] = as_signed(static_cast<std::uint64_t>(std::min(whole, 2 * kEnd * (1 - 1e-16))));
-      else
-        y[i] = std::isnan(whole)
-                   ? 0
-                   : wrapped_to(to, static_cast<std::int64_t>(std::clamp(whole, -kEnd, kEnd * (1 - 1e-15))));
+      y[i] = truncated_to(to, x.reals()[i]);
     }
   }
   return {to, x.shape(), std::move(y)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,25 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
 }
 inline std::int64_t times(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+/// The order of the elements of a type. NaN is not less than a number, nor a number than NaN.
+inline bool is_less(DType, double a, double b) { return a < b; }
+inline bool is_less(DType dtype, std::int64_t a, std::int64_t b) {
+  return dtype == DType::kUInt64 ? static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b) : a < b;
+}
+inline bool is_nan(double x) { return std::isnan(x); }
+inline bool is_nan(std::int64_t) { return false; }
+
+/// The smaller and the larger of two elements, for every operator that has a minimum or a maximum; NaN if one of them
+/// is NaN, as in NumPy.
+template <class T>
+T least_of(DType dtype, T a, T b) {
+  return is_nan(a) || (!is_nan(b) && !is_less(dtype, b, a)) ? a : b;
+}
+template <class T>
+T largest_of(DType dtype, T a, T b) {
+  return is_nan(a) || (!is_nan(b) && !is_less(dtype, a, b)) ? a : b;
 }
 
 /// f(x) of each element of operand 0, which has a floating type.

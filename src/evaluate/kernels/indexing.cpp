@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
 
-#include "evaluate/kernel.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
@@ -34,9 +34,10 @@ Outputs gather(const Call& call) {
   Shape shape(x.shape().begin(), x.shape().begin() + axis);
   shape.insert(shape.end(), call.shape(1).begin(), call.shape(1).end());
   shape.insert(shape.end(), x.shape().begin() + axis + 1, x.shape().end());
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   std::vector<std::int64_t> places;
-  places.reserve(static_cast<std::size_t>(count_of(shape)));
-  for (std::int64_t o = 0; o < parts.outer; ++o)
+  places.reserve(count);
+  for (std::int64_t o = 0; count > 0 && o < parts.outer; ++o)
     for (const std::int64_t index : indices)
       for (std::int64_t i = 0; i < parts.inner; ++i) places.push_back((o * parts.extent + index) * parts.inner + i);
   return Values{gathered(x, std::move(shape), places)};
@@ -86,13 +87,17 @@ Result<Tuples> tuples_of(const Call& call, std::size_t operand, std::size_t batc
   tuples.length = static_cast<std::size_t>(shape.back());
   if (tuples.length + batch_axes > data.shape().size())
     return call.invalid("its indices name more axes than the data has");
+  for (std::size_t i = 0; i < batch_axes; ++i)
+    if (shape[i] != data.shape()[i]) return call.invalid("its indices and the data have different batches");
   const std::vector<std::int64_t> strides = strides_of(data.shape());
   for (std::size_t i = batch_axes + tuples.length; i < data.shape().size(); ++i) tuples.size *= data.shape()[i];
-  const std::int64_t count = count_of(Shape(shape.begin(), shape.end() - 1)),
+  Shape of_tuples(shape.begin(), shape.end() - 1);
+  ASSAY_CHECK_OK(call.elements_of(of_tuples));
+  const std::int64_t count = count_of(of_tuples),
                      batches = count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(batch_axes)));
   const std::int64_t of_batch = batch_axes == 0 ? 0 : strides[batch_axes - 1];
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t place = batches == 0 ? 0 : i / std::max<std::int64_t>(count / batches, 1) * of_batch;
+    std::int64_t place = i / (count / batches) * of_batch;
     for (std::size_t k = 0; k < tuples.length; ++k) {
       std::int64_t index = indices[static_cast<std::size_t>(i) * tuples.length + k];
       const std::int64_t extent = data.shape()[batch_axes + k];
@@ -112,18 +117,20 @@ Outputs gather_nd(const Call& call) {
   Shape shape(call.shape(1).begin(), call.shape(1).end() - 1);
   shape.insert(shape.end(), call.shape(0).begin() + static_cast<std::ptrdiff_t>(batch_axes + tuples.length),
                call.shape(0).end());
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   std::vector<std::int64_t> places;
+  places.reserve(count);
   for (const std::int64_t first : tuples.places)
     for (std::int64_t i = 0; i < tuples.size; ++i) places.push_back(first + i);
   return Values{gathered(call.operand(0), std::move(shape), places)};
 }
 
 template <class T>
-T combine(std::string_view how, T before, T now) {
-  if (how == "add") return before + now;
-  if (how == "mul") return before * now;
-  if (how == "min") return std::min(before, now);
-  return how == "max" ? std::max(before, now) : now;
+T reduced_by(std::string_view how, DType dtype, T before, T now) {
+  if (how == "add") return plus(before, now);
+  if (how == "mul") return times(before, now);
+  if (how == "min") return least_of(dtype, before, now);
+  return how == "max" ? largest_of(dtype, before, now) : now;
 }
 
 // The data with other elements at some places.
@@ -138,7 +145,8 @@ Outputs replaced(const Call& call, std::span<const std::int64_t> places, const V
     with_elements(updates, [&](auto now) {
       for (std::size_t i = 0; i < places.size(); ++i) {
         T& to = y[static_cast<std::size_t>(places[i])];
-        to = combine<T>(how, to, static_cast<T>(now[i]));
+        to = reduced_by<T>(how, x.dtype(), to, static_cast<T>(now[i]));
+        if constexpr (std::is_same_v<T, std::int64_t>) to = wrapped_to(x.dtype(), to);
       }
     });
     return Values{Value(x.dtype(), x.shape(), std::move(y))};
@@ -153,6 +161,7 @@ Outputs scatter_elements(const Call& call) {
 
 Outputs scatter_nd(const Call& call) {
   ASSAY_TRY(const Tuples tuples, tuples_of(call, 1, 0));
+  ASSAY_CHECK_OK(call.elements_of({static_cast<std::int64_t>(tuples.places.size()), tuples.size}));
   std::vector<std::int64_t> places;
   for (const std::int64_t first : tuples.places)
     for (std::int64_t i = 0; i < tuples.size; ++i) places.push_back(first + i);
@@ -166,11 +175,20 @@ Outputs tensor_scatter(const Call& call) {
   const bool circular = call.text("mode", "linear") == "circular";
   if (update.rank() != cache.rank() || axis == 0)
     return call.invalid("its update has another rank, or the axis is that of the batch");
+  Shape part = cache.shape();
+  part[static_cast<std::size_t>(axis)] = update.extent(axis);
+  if (update.shape() != part || update.extent(axis) > cache.extent(axis))
+    return call.invalid("an update " + to_string(update.shape()) + " does not fit the cache " +
+                        to_string(cache.shape()));
   Integers first(static_cast<std::size_t>(cache.extent(0)), 0);
   if (call.has(2)) {
     ASSAY_TRY(const auto given, call.integers(2));
     if (given.size() != first.size()) return call.invalid("it does not have one index for each item");
     first.assign(given.begin(), given.end());
+  }
+  for (std::int64_t& one : first) {
+    if (circular && cache.extent(axis) > 0) one %= cache.extent(axis);
+    if (one < 0 || one > cache.extent(axis)) return call.invalid("its update reaches beyond the cache");
   }
   const std::vector<std::int64_t> strides = strides_of(cache.shape()), own = strides_of(update.shape());
   std::vector<std::int64_t> places(update.count());
@@ -182,7 +200,7 @@ Outputs tensor_scatter(const Call& call) {
         at += first[i / static_cast<std::size_t>(own[0])];
         if (circular) at %= cache.extent(axis);
       }
-      if (at < 0 || at >= cache.shape()[k]) return call.invalid("its update reaches beyond the cache");
+      if (at >= cache.shape()[k]) return call.invalid("its update reaches beyond the cache");
       place += at * strides[k];
     }
     places[i] = place;
@@ -192,22 +210,31 @@ Outputs tensor_scatter(const Call& call) {
 
 Outputs one_hot(const Call& call) {
   ASSAY_TRY(const double given_depth, call.scalar(1));
-  if (call.operand(2).count() != 2 || given_depth < 0 || given_depth > 1e9)
+  if (call.operand(2).count() != 2 || !(given_depth >= 0 && given_depth <= static_cast<double>(kMostElements)))
     return call.invalid("its depth or values do not fit");
   const auto depth = static_cast<std::int64_t>(given_depth);
   const std::int64_t rank = call.operand(0).rank() + 1;
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", -1), rank));
   Shape shape = call.shape(0);
   shape.insert(shape.begin() + axis, depth);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const Around parts = around(shape, axis);
-  std::vector<std::int64_t> places(static_cast<std::size_t>(count_of(shape)), 0);
+  std::vector<std::int64_t> places(count, 0);
   for (std::int64_t o = 0; o < parts.outer; ++o)
     for (std::int64_t i = 0; i < parts.inner; ++i) {
-      auto index = static_cast<std::int64_t>(call.operand(0).number(static_cast<std::size_t>(o * parts.inner + i)));
+      const double given = call.operand(0).number(static_cast<std::size_t>(o * parts.inner + i));
+      if (std::isnan(given)) continue;
+      std::int64_t index = truncated_to(DType::kInt64, given);
       if (index < 0) index += depth;
       if (index >= 0 && index < depth) places[static_cast<std::size_t>((o * depth + index) * parts.inner + i)] = 1;
     }
   return Values{gathered(call.operand(2), std::move(shape), places)};
+}
+
+// The order of sorted elements: NaN is behind all numbers, as in NumPy.
+template <class T>
+bool comes_before(DType dtype, T a, T b) {
+  return is_nan(b) ? !is_nan(a) : is_less(dtype, a, b);
 }
 
 Outputs top_k(const Call& call) {
@@ -234,7 +261,8 @@ Outputs top_k(const Call& call) {
     // If elements are equal, the first comes first.
     with_elements(x, [&](auto elements) {
       std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-        return largest ? elements[at(a)] > elements[at(b)] : elements[at(a)] < elements[at(b)];
+        return largest ? comes_before(x.dtype(), elements[at(b)], elements[at(a)])
+                       : comes_before(x.dtype(), elements[at(a)], elements[at(b)]);
       });
     });
     for (std::int64_t n = 0; n < k; ++n) {
@@ -283,6 +311,32 @@ Outputs compress(const Call& call) {
   return Values{gathered(x, std::move(shape), places)};
 }
 
+// Which places of an axis have the same elements, ordered by these; NaN equals NaN.
+std::vector<std::vector<std::int64_t>> groups_of_equals(const Value& x, const Around& parts) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(parts.extent));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::vector<std::vector<std::int64_t>> groups;
+  const std::int64_t size = parts.extent == 0 ? 0 : static_cast<std::int64_t>(x.count()) / parts.extent;
+  with_elements(x, [&](auto elements) {
+    const auto precedes = [&](std::int64_t a, std::int64_t b) {
+      for (std::int64_t i = 0; i < size; ++i) {
+        const std::int64_t row = i / parts.inner * parts.extent, column = i % parts.inner;
+        const auto of_a = elements[static_cast<std::size_t>((row + a) * parts.inner + column)],
+                   of_b = elements[static_cast<std::size_t>((row + b) * parts.inner + column)];
+        if (comes_before(x.dtype(), of_a, of_b)) return true;
+        if (comes_before(x.dtype(), of_b, of_a)) return false;
+      }
+      return false;
+    };
+    std::ranges::stable_sort(order, precedes);
+    for (const std::int64_t k : order) {
+      if (groups.empty() || precedes(groups.back().front(), k)) groups.emplace_back();
+      groups.back().push_back(k);
+    }
+  });
+  return groups;
+}
+
 // The different parts of a tensor along an axis, or its different elements.
 Outputs unique(const Call& call) {
   const bool flat = call.node().attribute("axis") == nullptr;
@@ -290,17 +344,7 @@ Outputs unique(const Call& call) {
       flat ? call.operand(0).with_shape({static_cast<std::int64_t>(call.operand(0).count())}) : call.operand(0);
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", 0), x.rank()));
   const Around parts = around(x.shape(), axis);
-  // Ordered by their elements; of equal ones the first counts.
-  std::map<Reals, std::vector<std::int64_t>> found;
-  for (std::int64_t k = 0; k < parts.extent; ++k) {
-    Reals part;
-    for (std::int64_t o = 0; o < parts.outer; ++o)
-      for (std::int64_t i = 0; i < parts.inner; ++i)
-        part.push_back(x.number(static_cast<std::size_t>((o * parts.extent + k) * parts.inner + i)));
-    found[std::move(part)].push_back(k);
-  }
-  std::vector<std::vector<std::int64_t>> groups;
-  for (auto& [part, members] : found) groups.push_back(std::move(members));
+  std::vector<std::vector<std::int64_t>> groups = groups_of_equals(x, parts);
   if (call.integer("sorted", 1) == 0)
     std::ranges::sort(groups, {}, [](const auto& members) { return members.front(); });
   Integers first, counts, inverse(static_cast<std::size_t>(parts.extent));

@@ -23,8 +23,8 @@ Outputs dropout(const Call& call) {
 }
 
 Outputs shaped(const Call& call, Shape shape) {
-  const Result<std::int64_t> count = element_count(shape);
-  if (!count || static_cast<std::size_t>(*count) != call.operand(0).count())
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  if (count != call.operand(0).count())
     return call.invalid("the shape " + to_string(shape) + " does not have as many elements as " +
                         to_string(call.shape(0)));
   return Values{call.operand(0).with_shape(std::move(shape))};
@@ -102,8 +102,8 @@ Outputs expand(const Call& call) {
   ASSAY_TRY(const auto wanted, call.integers(1));
   const Shape to(wanted.begin(), wanted.end());
   const std::optional<Shape> shape = broadcast(call.shape(0), to);
-  if (!shape || !element_count(*shape))
-    return call.invalid("the shape " + to_string(call.shape(0)) + " cannot be repeated to " + to_string(to));
+  if (!shape) return call.invalid("the shape " + to_string(call.shape(0)) + " cannot be repeated to " + to_string(to));
+  ASSAY_CHECK_OK(call.elements_of(*shape));
   return Values{repeated(call.operand(0), *shape)};
 }
 
@@ -120,11 +120,12 @@ Outputs concat(const Call& call) {
     other[static_cast<std::size_t>(axis)] = call.shape(0)[static_cast<std::size_t>(axis)];
     if (other != call.shape(0)) return call.invalid("its operands differ beside the axis");
   }
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   return with_elements(call.operand(0), [&](auto first) -> Outputs {
     using T = std::remove_cvref_t<decltype(first[0])>;
     std::vector<T> y;
-    y.reserve(static_cast<std::size_t>(count_of(shape)));
-    const std::int64_t outer = around(call.shape(0), axis).outer;
+    y.reserve(count);
+    const std::int64_t outer = count == 0 ? 0 : around(call.shape(0), axis).outer;
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::size_t i = 0; i < call.operand_count(); ++i) {
         const Around parts = around(call.shape(i), axis);
@@ -153,8 +154,9 @@ Outputs split(const Call& call) {
   ASSAY_TRY(Integers sizes, call.list("split", 1));
   const std::int64_t extent = x.extent(axis);
   if (sizes.empty()) {
-    const std::int64_t parts = call.integer("num_outputs", static_cast<std::int64_t>(call.node().outputs.size()));
-    if (parts < 1) return call.invalid("a number of outputs below 1");
+    const auto outputs = static_cast<std::int64_t>(call.node().outputs.size());
+    const std::int64_t parts = call.integer("num_outputs", outputs);
+    if (parts < 1 || parts > outputs) return call.invalid("num_outputs is not the number of its outputs");
     const std::int64_t each = (extent + parts - 1) / parts;
     for (std::int64_t i = 0; i < parts; ++i)
       sizes.push_back(std::max<std::int64_t>(0, std::min(each, extent - i * each)));
@@ -162,7 +164,7 @@ Outputs split(const Call& call) {
   Values results;
   std::int64_t first = 0;
   for (const std::int64_t size : sizes) {
-    if (size < 0 || first + size > extent) return call.invalid("its parts do not fit the axis");
+    if (size < 0 || size > extent - first) return call.invalid("its parts do not fit the axis");
     results.push_back(part_of(x, axis, first, size));
     first += size;
   }
@@ -203,24 +205,29 @@ Outputs tile(const Call& call) {
   const Value& x = call.operand(0);
   ASSAY_TRY(const auto repeats, call.integers(1));
   if (repeats.size() != x.shape().size()) return call.invalid("it does not have one repeat for each axis");
-  Shape shape, walked;
+  Shape walked;
   std::vector<std::int64_t> strides;
   const std::vector<std::int64_t> own = strides_of(x.shape());
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     if (repeats[i] < 0) return call.invalid("a repeat below 0");
-    shape.push_back(x.shape()[i] * repeats[i]);
     walked.insert(walked.end(), {repeats[i], x.shape()[i]});
     strides.insert(strides.end(), {0, own[i]});
   }
-  if (!element_count(shape)) return call.invalid("too many elements");
+  ASSAY_CHECK_OK(call.elements_of(walked));
+  Shape shape;
+  for (std::size_t i = 0; i < repeats.size(); ++i) shape.push_back(x.shape()[i] * repeats[i]);
   return Values{gathered(x, {walked, strides}).with_shape(std::move(shape))};
 }
 
+/// What is added to an axis, or cut off from it if it is negative.
+struct Padding {
+  std::int64_t before = 0, after = 0;
+};
+
 // Where each place of a padded axis comes from; −1: the constant.
-std::vector<std::int64_t> padded_axis(std::string_view mode, std::int64_t extent, std::int64_t before,
-                                      std::int64_t after) {
+std::vector<std::int64_t> padded_axis(std::string_view mode, std::int64_t extent, const Padding& padding) {
   std::vector<std::int64_t> places;
-  for (std::int64_t i = -before; i < extent + after; ++i) {
+  for (std::int64_t i = -padding.before; i < extent + padding.after; ++i) {
     std::int64_t at = i;
     if (mode == "constant") {
       if (at < 0 || at >= extent) at = -1;
@@ -240,10 +247,8 @@ std::vector<std::int64_t> padded_axis(std::string_view mode, std::int64_t extent
   return places;
 }
 
-// Chooses places along every axis; a place with −1 on any axis is outside.
-Value chosen(const Value& x, const std::vector<std::vector<std::int64_t>>& axes, double outside) {
-  Shape shape;
-  for (const auto& places : axes) shape.push_back(static_cast<std::int64_t>(places.size()));
+// Chooses places along every axis of a result of this shape; a place with −1 on any axis is outside.
+Value chosen(const Value& x, Shape shape, const std::vector<std::vector<std::int64_t>>& axes, double outside) {
   const std::vector<std::int64_t> strides = strides_of(x.shape());
   std::vector<std::int64_t> all(static_cast<std::size_t>(count_of(shape)));
   std::vector<std::size_t> index(shape.size(), 0);
@@ -260,6 +265,23 @@ Value chosen(const Value& x, const std::vector<std::vector<std::int64_t>>& axes,
   return gathered(x, std::move(shape), all, outside);
 }
 
+// The input with the padding of each of its axes.
+Outputs padded(const Call& call, const std::vector<Padding>& paddings, std::string_view mode, double constant) {
+  const Value& x = call.operand(0);
+  Shape shape = x.shape();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto [before, after] = paddings[i];
+    // Sums of such numbers do not overflow. Larger ones fit no axis.
+    if (std::min(before, after) < -kMostElements || std::max(before, after) > kMostElements)
+      return call.invalid("padding that does not fit the axis");
+    shape[i] += before + after;
+  }
+  ASSAY_CHECK_OK(call.elements_of(shape));
+  std::vector<std::vector<std::int64_t>> places;
+  for (std::size_t i = 0; i < shape.size(); ++i) places.push_back(padded_axis(mode, x.shape()[i], paddings[i]));
+  return Values{chosen(x, std::move(shape), places, constant)};
+}
+
 Outputs pad(const Call& call) {
   const Value& x = call.operand(0);
   ASSAY_TRY(const Integers pads, call.list(call.opset() < 2 ? "paddings" : "pads", 1));
@@ -274,19 +296,10 @@ Outputs pad(const Call& call) {
   if (call.has(2)) {
     ASSAY_TRY(constant, call.scalar(2));
   }
-  const std::string_view mode = call.text("mode", "constant");
-  std::vector<std::vector<std::int64_t>> places;
-  for (const std::int64_t extent : x.shape()) {
-    places.emplace_back(static_cast<std::size_t>(extent));
-    std::iota(places.back().begin(), places.back().end(), std::int64_t{0});
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t before = pads[i], after = pads[axes.size() + i], extent = x.extent(axes[i]);
-    if (extent + before + after < 0 || before > (std::int64_t{1} << 40) || after > (std::int64_t{1} << 40))
-      return call.invalid("padding that does not fit the axis");
-    places[static_cast<std::size_t>(axes[i])] = padded_axis(mode, extent, before, after);
-  }
-  return Values{chosen(x, places, constant)};
+  std::vector<Padding> paddings(x.shape().size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    paddings[static_cast<std::size_t>(axes[i])] = {pads[i], pads[axes.size() + i]};
+  return padded(call, paddings, call.text("mode", "constant"), constant);
 }
 
 Outputs center_crop_pad(const Call& call) {
@@ -298,42 +311,44 @@ Outputs center_crop_pad(const Call& call) {
     ASSAY_TRY(axes, call.axes(*given, x.rank()));
   }
   if (axes.size() != target.size()) return call.invalid("it does not have one size for each axis");
-  std::vector<std::vector<std::int64_t>> places;
-  for (const std::int64_t extent : x.shape()) {
-    places.emplace_back(static_cast<std::size_t>(extent));
-    std::iota(places.back().begin(), places.back().end(), std::int64_t{0});
-  }
+  std::vector<Padding> paddings(x.shape().size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t extent = x.extent(axes[i]), difference = target[i] - extent;
+    if (target[i] < 0) return call.invalid("a size below 0");
     // The odd element is at the end, whether it is added or cut off.
-    const std::int64_t before = difference >= 0 ? difference / 2 : -((-difference) / 2);
-    places[static_cast<std::size_t>(axes[i])] = padded_axis("constant", extent, before, difference - before);
+    const std::int64_t difference = target[i] - x.extent(axes[i]), before = difference / 2;
+    paddings[static_cast<std::size_t>(axes[i])] = {before, difference - before};
   }
-  return Values{chosen(x, places, 0)};
+  return padded(call, paddings, "constant", 0);
 }
+
+constexpr std::int64_t kMostBlock = std::int64_t{1} << 20;
 
 Outputs depth_to_space(const Call& call) {
   const Value& x = call.operand(0);
   const std::int64_t b = call.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || x.extent(1) % (b * b) != 0) return call.invalid("its blocksize does not fit the input");
+  if (x.rank() != 4 || b < 1 || b > kMostBlock || x.extent(1) % (b * b) != 0)
+    return call.invalid("its blocksize does not fit the input");
   const std::int64_t n = x.extent(0), c = x.extent(1) / (b * b), h = x.extent(2), w = x.extent(3), plane = h * w;
   const bool column_first = call.text("mode", "DCR") == "CRD";
   const std::int64_t of_c = column_first ? b * b * plane : plane, of_row = column_first ? b * plane : b * c * plane,
                      of_column = column_first ? plane : c * plane;
-  return Values{gathered(x, {{n, c, h, b, w, b}, {x.extent(1) * plane, of_c, w, of_row, 1, of_column}})
-                    .with_shape({n, c, h * b, w * b})};
+  const Shape apart{n, c, h, b, w, b};
+  ASSAY_CHECK_OK(call.elements_of(apart));
+  return Values{
+      gathered(x, {apart, {x.extent(1) * plane, of_c, w, of_row, 1, of_column}}).with_shape({n, c, h * b, w * b})};
 }
 
 Outputs space_to_depth(const Call& call) {
   const Value& x = call.operand(0);
   const std::int64_t b = call.integer("blocksize", 0);
-  if (x.rank() != 4 || b < 1 || x.extent(2) % b != 0 || x.extent(3) % b != 0)
+  if (x.rank() != 4 || b < 1 || b > kMostBlock || x.extent(2) % b != 0 || x.extent(3) % b != 0)
     return call.invalid("its blocksize does not fit the input");
   const std::int64_t n = x.extent(0), c = x.extent(1), h = x.extent(2) / b, w = x.extent(3) / b, row = x.extent(3),
                      plane = x.extent(2) * row;
   const bool by_channel = call.text("mode", "DCR") == "CRD";
   const Strided walk = by_channel ? Strided{{n, c, b, b, h, w}, {c * plane, plane, row, 1, b * row, b}}
                                   : Strided{{n, b, b, c, h, w}, {c * plane, row, 1, plane, b * row, b}};
+  ASSAY_CHECK_OK(call.elements_of(walk.shape));
   return Values{gathered(x, walk).with_shape({n, c * b * b, h, w})};
 }
 

@@ -22,7 +22,7 @@ Value as_reals(const Value& value) {
 Value as_type(const Value& value, DType dtype) {
   if (is_real_type(dtype)) return {dtype, value.shape(), Reals(value.reals().begin(), value.reals().end())};
   Integers all;
-  for (const double x : value.reals()) all.push_back(wrapped_to(dtype, static_cast<std::int64_t>(x)));
+  for (const double x : value.reals()) all.push_back(truncated_to(dtype, x));
   return {dtype, value.shape(), std::move(all)};
 }
 
@@ -90,6 +90,11 @@ Result<Term> pair_product(const Call& call, const Term& a, const Term& b, const 
     for (const char label : labels) product *= extents.at(label);
     return product;
   };
+  for (const std::string& labels : {batch + rows + sums, batch + sums + columns, batch + rows + columns}) {
+    Shape shape;
+    for (const char label : labels) shape.push_back(extents.at(label));
+    ASSAY_CHECK_OK(call.elements_of(shape));
+  }
   const std::int64_t n = extent_of(batch), m = extent_of(rows), k = extent_of(sums), p = extent_of(columns);
   // A label that only one operand sums is summed there: the other is constant along it, with stride 0.
   const Value left =
@@ -126,8 +131,10 @@ Outputs determinant(const Call& call) {
       call.shape(0)[static_cast<std::size_t>(rank) - 1] != call.shape(0)[static_cast<std::size_t>(rank) - 2])
     return call.invalid("its operand is not square");
   const auto n = static_cast<std::size_t>(call.shape(0).back());
+  Shape shape(call.shape(0).begin(), call.shape(0).end() - 2);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   Reals results;
-  for (std::size_t first = 0; first < all.size(); first += n * n) {
+  for (std::size_t first = 0; results.size() < count; first += n * n) {
     Reals a(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(first + n * n));
     double product = 1;
     for (std::size_t i = 0; i < n; ++i) {
@@ -147,7 +154,7 @@ Outputs determinant(const Call& call) {
     }
     results.push_back(product);
   }
-  return Values{Value(call.dtype(0), Shape(call.shape(0).begin(), call.shape(0).end() - 2), std::move(results))};
+  return Values{Value(call.dtype(0), std::move(shape), std::move(results))};
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
-#include "evaluate/kernel.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
@@ -42,11 +43,10 @@ Outputs constant_of_shape(const Call& call) {
       ASSAY_TRY(one, value_of(call, *tensor));
     }
   Shape shape(given.begin(), given.end());
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   if (one.count() != 1) return call.invalid("its value does not have one element");
-  if (one.is_real())
-    return Values{Value(one.dtype(), std::move(shape), Reals(static_cast<std::size_t>(count), one.reals()[0]))};
-  return Values{Value(one.dtype(), std::move(shape), Integers(static_cast<std::size_t>(count), one.integers()[0]))};
+  if (one.is_real()) return Values{Value(one.dtype(), std::move(shape), Reals(count, one.reals()[0]))};
+  return Values{Value(one.dtype(), std::move(shape), Integers(count, one.integers()[0]))};
 }
 
 Outputs shape_of(const Call& call) {
@@ -63,32 +63,50 @@ Outputs size_of(const Call& call) {
   return Values{Value(DType::kInt64, {}, Integers{static_cast<std::int64_t>(call.operand(0).count())})};
 }
 
+// The numbers from `start` to before `end`, which differ by `step`.
+Result<std::int64_t> steps_between(const Call& call, double start, double end, double step) {
+  const double count = std::max(0.0, std::ceil((end - start) / step));
+  if (!(count <= static_cast<double>(kMostElements))) return call.invalid("a step of 0, or too many elements");
+  return static_cast<std::int64_t>(count);
+}
+Result<std::int64_t> steps_between(const Call& call, std::int64_t start, std::int64_t end, std::int64_t step) {
+  if (step == 0) return call.invalid("a step of 0");
+  if (step > 0 ? end <= start : end >= start) return 0;
+  const auto bits = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  const std::uint64_t distance = step > 0 ? bits(end) - bits(start) : bits(start) - bits(end),
+                      width = step > 0 ? bits(step) : 0 - bits(step), count = 1 + (distance - 1) / width;
+  if (count > bits(kMostElements)) return call.invalid("too many elements");
+  return static_cast<std::int64_t>(count);
+}
+
+template <class T>
+Outputs progression(const Call& call, std::span<const T> start, std::span<const T> end, std::span<const T> step) {
+  ASSAY_TRY(const std::int64_t count, steps_between(call, start[0], end[0], step[0]));
+  ASSAY_TRY(const std::size_t elements, call.elements_of({count}));
+  std::vector<T> y(elements);
+  for (std::size_t i = 0; i < elements; ++i) y[i] = plus(start[0], times(static_cast<T>(i), step[0]));
+  return Values{Value(call.dtype(0), {count}, std::move(y))};
+}
+
 Outputs range(const Call& call) {
-  constexpr double kMost = 1e9;
   for (std::size_t i = 0; i < 3; ++i)
     if (call.operand(i).count() != 1 || call.operand(i).is_real() != call.operand(0).is_real())
       return call.invalid("its operands are not three numbers of one type");
-  const double start = call.operand(0).number(0), step = call.operand(2).number(0);
-  const double count = std::max(0.0, std::ceil((call.operand(1).number(0) - start) / step));
-  if (!(count <= kMost)) return call.invalid("a step of 0, or too many elements");
-  const Shape shape{static_cast<std::int64_t>(count)};
-  if (call.operand(0).is_real()) {
-    Reals y;
-    for (std::int64_t i = 0; i < shape[0]; ++i) y.push_back(start + static_cast<double>(i) * step);
-    return Values{Value(call.dtype(0), shape, std::move(y))};
-  }
-  Integers y;
-  for (std::int64_t i = 0; i < shape[0]; ++i)
-    y.push_back(call.operand(0).integers()[0] + i * call.operand(2).integers()[0]);
-  return Values{Value(call.dtype(0), shape, std::move(y))};
+  const Value &start = call.operand(0), &end = call.operand(1), &step = call.operand(2);
+  return start.is_real() ? progression(call, start.reals(), end.reals(), step.reals())
+                         : progression(call, start.integers(), end.integers(), step.integers());
 }
 
 Outputs eye_like(const Call& call) {
   const Value& x = call.operand(0);
   if (x.rank() != 2) return call.invalid("its operand is not a matrix");
   const auto dtype = static_cast<DType>(call.integer("dtype", static_cast<std::int64_t>(x.dtype())));
+  if (!is_real_type(dtype) && dtype != DType::kBool && !is_integer(dtype))
+    return call.unsupported("the type " + std::string(to_string(dtype)));
   const std::int64_t k = call.integer("k", 0);
+  ASSAY_TRY(const std::size_t count, call.elements_of(x.shape()));
   Integers y;
+  y.reserve(count);
   for (std::int64_t i = 0; i < x.extent(0); ++i)
     for (std::int64_t j = 0; j < x.extent(1); ++j) y.push_back(j - i == k ? 1 : 0);
   if (is_real_type(dtype)) return Values{Value(dtype, x.shape(), Reals(y.begin(), y.end()))};

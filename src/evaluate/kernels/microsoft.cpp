@@ -16,7 +16,8 @@ namespace assay::evaluate {
 
 Outputs as_onnx(const Call& call, std::string_view name, std::int64_t opset, std::vector<const Value*> operands) {
   const Operator* const known = find_operator("", name);
-  const Call other(call.node(), opset, std::move(operands), call.model(), call.run_graph(), call.threads());
+  const Call other(call.node(), opset, std::move(operands), call.model(), call.run_graph(), call.threads(),
+                   call.most_elements());
   return known == nullptr ? call.unsupported("this operator") : known->compute(other);
 }
 
@@ -155,6 +156,7 @@ Outputs skip_normalised(const Call& call, bool centres, std::size_t bias_place) 
                                        call.number("epsilon", centres ? 1e-12F : 1e-5F), centres, scale, shift);
   Shape of_rows = x.shape();
   of_rows.back() = 1;
+  ASSAY_CHECK_OK(call.elements_of(of_rows));
   rows.mean.resize(static_cast<std::size_t>(count_of(of_rows)));
   rows.inverse_deviation.resize(rows.mean.size());
   Values results{Value(x.dtype(), x.shape(), std::move(rows.y))};
@@ -195,8 +197,8 @@ Outputs embed_layer_normalization(const Call& call) {
   if (call.shape(5) != Shape{width} || call.shape(6) != Shape{width})
     return call.invalid("gamma or beta do not fit the embeddings");
   const Shape shape{batch, tokens, width};
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
-  Reals sum(static_cast<std::size_t>(count), 0.0);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  Reals sum(count, 0.0);
   ASSAY_CHECK_OK(add_rows(call, 2, words, sum));
   Integers places(words.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i) % tokens;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "evaluate/kernels/attention.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/kernels/microsoft.hpp"
 #include "evaluate/kernels/product.hpp"
 
@@ -33,8 +34,8 @@ Result<AddedBias> padding_bias(const Call& call, std::size_t place, const Shape&
     });
   }
   const bool by_key = shape == Shape{batch, keys}, by_query = shape == Shape{batch, queries, keys};
-  const bool square =
-      shape.size() == 4 && shape[0] == batch && shape[1] == 1 && shape[2] == shape[3] && shape[2] >= keys;
+  const bool square = shape.size() == 4 && shape[0] == batch && shape[1] == 1 && shape[2] == shape[3] &&
+                      shape[2] >= keys && shape[2] >= past + queries;
   if (!by_key && !by_query && !square)
     return call.invalid("a mask " + to_string(shape) + " for scores " + to_string(scores));
   return AddedBias([=](std::int64_t b, std::int64_t, std::int64_t i, std::span<double> bias) {
@@ -86,17 +87,17 @@ Result<Heads> cache_of(const Call& call, std::size_t i, const Heads& now) {
 
 // x, weights, bias, mask, past, bias of the scores.
 Outputs packed_attention(const Call& call) {
-  const std::int64_t heads = call.integer("num_heads", 0);
+  ASSAY_TRY(const std::int64_t heads, stated_heads(call, "num_heads"));
   if (call.integer("do_rotary", 0) != 0 || call.has(6))
     return call.unsupported("a rotary embedding or a shared cache inside of Attention");
   ASSAY_TRY(const Value product, matrix_product(call, call.operand(0), call.operand(1)));
-  if (product.rank() != 3 || call.operand(1).rank() != 2 || heads < 1)
-    return call.invalid("its input or weights have another rank, or there are no heads");
+  if (product.rank() != 3 || call.operand(1).rank() != 2) return call.invalid("its input or weights have another rank");
   const std::int64_t all = product.extent(2);
   Integers sizes{all / 3, all / 3, all / 3};
   if (const auto given = call.node().integers("qkv_hidden_sizes")) sizes.assign(given->begin(), given->end());
-  if (sizes.size() != 3 || sizes[0] != sizes[1] || sizes[0] + sizes[1] + sizes[2] != all || sizes[0] % heads != 0 ||
-      sizes[2] % heads != 0 || sizes[2] < 0 || sizes[0] < 0)
+  const bool fits = std::ranges::all_of(sizes, [=](std::int64_t size) { return size >= 0 && size <= all; });
+  if (sizes.size() != 3 || !fits || sizes[0] != sizes[1] || sizes[0] + sizes[1] + sizes[2] != all ||
+      sizes[0] % heads != 0 || sizes[2] % heads != 0)
     return call.invalid("its heads or qkv_hidden_sizes do not fit the weights");
   Reals x(product.reals().begin(), product.reals().end());
   if (call.has(2)) {
@@ -123,7 +124,8 @@ Outputs packed_attention(const Call& call) {
   const Shape scores{batch, heads, tokens, k.tokens};
   AttentionRules rules{.scale = scale_of(call, q)};
   ASSAY_TRY(rules.bias, score_bias(call, {.padding = 3, .bias = 5}, scores, past));
-  Values results{side_by_side(attend(q, k, v, rules, {}, call.threads()), call.dtype(0))};
+  ASSAY_TRY(const Heads y, attend(call, q, k, v, rules));
+  Values results{side_by_side(y, call.dtype(0))};
   if (k.width == v.width) {
     Reals present = k.x;
     present.insert(present.end(), v.x.begin(), v.x.end());
@@ -196,8 +198,7 @@ void add_to_heads(Heads& heads, std::span<const double> bias) {
 }
 
 Outputs multi_head_attention(const Call& call) {
-  const std::int64_t heads = call.integer("num_heads", 0);
-  if (heads < 1) return call.invalid("there are no heads");
+  ASSAY_TRY(const std::int64_t heads, stated_heads(call, "num_heads"));
   if (call.has(8) || call.has(9)) return call.unsupported("a shared cache");
   ASSAY_TRY(QueriesKeysValues x, multi_head_operands(call, heads));
   if (call.has(3)) {
@@ -217,37 +218,38 @@ Outputs multi_head_attention(const Call& call) {
   const Shape scores{x.q.batch, heads, x.q.tokens, k.tokens};
   AttentionRules rules{.scale = scale_of(call, x.q)};
   ASSAY_TRY(rules.bias, score_bias(call, {.padding = 4, .bias = 5}, scores, past_k.tokens));
-  Values results{side_by_side(attend(x.q, k, v, rules, {}, call.threads()), call.dtype(0))};
+  ASSAY_TRY(const Heads y, attend(call, x.q, k, v, rules));
+  Values results{side_by_side(y, call.dtype(0))};
   results.push_back(as_value(k, call.dtype(0)));
   results.push_back(as_value(v, call.dtype(0)));
   return results;
 }
 
-// Places of the tokens in tables of cosines and sines.
-struct Turning {
+// Rotary embeddings: tables of cosines and sines, and the places of the tokens in them.
+struct Rotary {
   std::span<const double> cosines{}, sines{};
   std::int64_t rows = 0, half = 0;
   Integers places{};  ///< [batch, tokens]
 };
 
-Result<Turning> turning_of(const Call& call, std::size_t table, Integers places) {
+Result<Rotary> rotary_of(const Call& call, std::size_t table, Integers places) {
   if (!call.has(table) || !call.has(table + 1)) return call.invalid("the tables of its rotary embedding are missing");
-  Turning turning{.places = std::move(places)};
-  ASSAY_TRY(turning.cosines, call.reals(table));
-  ASSAY_TRY(turning.sines, call.reals(table + 1));
+  Rotary rotary{.places = std::move(places)};
+  ASSAY_TRY(rotary.cosines, call.reals(table));
+  ASSAY_TRY(rotary.sines, call.reals(table + 1));
   if (call.operand(table).rank() != 2 || call.shape(table) != call.shape(table + 1))
     return call.invalid("the tables of its rotary embedding have other shapes");
-  turning.rows = call.shape(table)[0];
-  turning.half = call.shape(table)[1];
-  for (const std::int64_t place : turning.places)
-    if (place < 0 || place >= turning.rows) return call.invalid("a place beyond the tables of its rotary embedding");
-  return turning;
+  rotary.rows = call.shape(table)[0];
+  rotary.half = call.shape(table)[1];
+  for (const std::int64_t place : rotary.places)
+    if (place < 0 || place >= rotary.rows) return call.invalid("a place beyond the tables of its rotary embedding");
+  return rotary;
 }
 
-void turn(Heads& x, const Turning& turning, bool interleaved) {
-  rotate(x, 2 * turning.half, interleaved, [&](std::int64_t b, std::int64_t t) {
-    const std::int64_t row = turning.places[static_cast<std::size_t>(b * x.tokens + t)];
-    return std::pair(turning.cosines.data() + row * turning.half, turning.sines.data() + row * turning.half);
+void apply(const Rotary& rotary, Heads& x, bool interleaved) {
+  apply_rotary(x, 2 * rotary.half, interleaved, [&](std::int64_t b, std::int64_t t) {
+    const std::int64_t row = rotary.places[static_cast<std::size_t>(b * x.tokens + t)];
+    return std::pair(rotary.cosines.data() + row * rotary.half, rotary.sines.data() + row * rotary.half);
   });
 }
 
@@ -256,7 +258,7 @@ Result<Integers> stated_places(const Call& call, std::size_t place, std::int64_t
   ASSAY_TRY(const auto given, call.integers(place));
   Integers places;
   if (given.size() == 1) {
-    for (std::int64_t i = 0; i < batch * tokens; ++i) places.push_back(given[0] + i % tokens);
+    for (std::int64_t i = 0; i < batch * tokens; ++i) places.push_back(plus(given[0], i % tokens));
   } else {
     if (static_cast<std::int64_t>(given.size()) != batch * tokens)
       return call.invalid("position_ids do not fit the input");
@@ -273,16 +275,17 @@ Outputs rotary_embedding_of_runtime(const Call& call) {
   const std::int64_t tokens = shape[shape.size() - 2];
   Heads heads{shape[0], shape.size() == 4 ? shape[1] : call.integer("num_heads", 0), tokens, shape.back(), {}};
   ASSAY_TRY(Integers places, stated_places(call, 1, shape[0], tokens));
-  ASSAY_TRY(const Turning turning, turning_of(call, 2, std::move(places)));
+  ASSAY_TRY(const Rotary rotary, rotary_of(call, 2, std::move(places)));
   if (shape.size() == 4) {
     heads.x.assign(x.begin(), x.end());
   } else {
-    if (heads.heads == 0) heads.heads = turning.half == 0 ? 0 : shape[2] / (2 * turning.half);
-    if (heads.heads < 1 || shape[2] % heads.heads != 0) return call.invalid("the heads do not fit the input");
+    if (heads.heads == 0) heads.heads = rotary.half == 0 ? 0 : shape[2] / (2 * rotary.half);
+    if (heads.heads < 1 || heads.heads > shape[2] || shape[2] % heads.heads != 0)
+      return call.invalid("the heads do not fit the input");
     heads = heads_from(x, shape[0], tokens, heads.heads, shape[2] / heads.heads, shape[2]);
   }
-  if (2 * turning.half > heads.width) return call.invalid("the tables of its rotary embedding are too wide");
-  turn(heads, turning, call.integer("interleaved", 0) != 0);
+  if (2 * rotary.half > heads.width) return call.invalid("the tables of its rotary embedding are too wide");
+  apply(rotary, heads, call.integer("interleaved", 0) != 0);
   return Values{shape.size() == 4 ? as_value(heads, call.dtype(0)) : side_by_side(heads, call.dtype(0))};
 }
 
@@ -326,8 +329,9 @@ Heads cached(const Heads& past, const Heads& now, const Integers& pasts, std::in
 
 // Q, K, V, the caches, seqlens_k (tokens of each item, minus 1), all tokens, tables, position_ids, bias, sinks.
 Outputs group_query_attention(const Call& call) {
-  const std::int64_t heads = call.integer("num_heads", 0), shared = call.integer("kv_num_heads", 0);
-  if (heads < 1 || shared < 1 || heads % shared != 0) return call.invalid("its numbers of heads do not fit together");
+  ASSAY_TRY(const std::int64_t heads, stated_heads(call, "num_heads"));
+  ASSAY_TRY(const std::int64_t shared, stated_heads(call, "kv_num_heads"));
+  if (heads % shared != 0) return call.invalid("its numbers of heads do not fit together");
   if (!call.has(5) || !call.has(6)) return call.invalid("seqlens_k or total_sequence_length is missing");
   for (std::size_t i = 12; i < call.operand_count(); ++i)
     if (call.has(i)) return call.unsupported("a quantised cache");
@@ -340,22 +344,23 @@ Outputs group_query_attention(const Call& call) {
       total > std::int64_t{1} << 31)
     return call.invalid("its lengths do not fit the input");
   const bool first_prompt = total == x.q.tokens;
-  Integers pasts, ends, places;
+  Integers pasts, places;
   for (const std::int64_t one : lengths) {
-    ends.push_back(one + 1);
+    if (one < 0 || one >= std::max(total, past_k.tokens)) return call.invalid("its lengths do not fit the caches");
     pasts.push_back(first_prompt ? 0 : one + 1 - x.q.tokens);
-    if (pasts.back() < 0 || pasts.back() > past_k.tokens || one < 0 || one + 1 > std::max(total, past_k.tokens))
-      return call.invalid("its lengths do not fit the caches");
+    if (pasts.back() < 0 || pasts.back() > past_k.tokens) return call.invalid("its lengths do not fit the caches");
     for (std::int64_t t = 0; t < x.q.tokens; ++t) places.push_back(pasts.back() + t);
   }
   if (call.integer("do_rotary", 0) != 0) {
     if (call.has(9)) {
       ASSAY_TRY(places, stated_places(call, 9, x.q.batch, x.q.tokens));
     }
-    ASSAY_TRY(const Turning turning, turning_of(call, 7, std::move(places)));
-    if (2 * turning.half > x.q.width) return call.invalid("the tables of its rotary embedding are too wide");
-    for (Heads* const one : {&x.q, &x.k}) turn(*one, turning, call.integer("rotary_interleaved", 0) != 0);
+    ASSAY_TRY(const Rotary rotary, rotary_of(call, 7, std::move(places)));
+    if (2 * rotary.half > x.q.width) return call.invalid("the tables of its rotary embedding are too wide");
+    for (Heads* const one : {&x.q, &x.k}) apply(rotary, *one, call.integer("rotary_interleaved", 0) != 0);
   }
+  for (const Heads& one : {x.k, x.v})
+    ASSAY_CHECK_OK(call.elements_of({one.batch, one.heads, std::max(past_k.tokens, total), one.width}));
   const Heads k = cached(past_k, x.k, pasts, total), v = cached(past_v, x.v, pasts, total);
   AttentionRules rules{.scale = scale_of(call, x.q), .softcap = call.number("softcap", 0)};
   if (call.has(11)) {
@@ -374,9 +379,10 @@ Outputs group_query_attention(const Call& call) {
     if (added) added(b, h, i, bias);
     const std::int64_t last = pasts[static_cast<std::size_t>(b)] + i;
     for (std::int64_t j = 0; j < k.tokens; ++j)
-      if (j > last || (window > 0 && j <= last - window)) bias[static_cast<std::size_t>(j)] = kHidden;
+      if (j > last || (window > 0 && last - j >= window)) bias[static_cast<std::size_t>(j)] = kHidden;
   };
-  Values results{side_by_side(attend(x.q, k, v, rules, {}, call.threads()), call.dtype(0))};
+  ASSAY_TRY(const Heads y, attend(call, x.q, k, v, rules));
+  Values results{side_by_side(y, call.dtype(0))};
   results.push_back(as_value(k, call.dtype(0)));
   results.push_back(as_value(v, call.dtype(0)));
   return results;

@@ -34,6 +34,7 @@ Outputs q_linear_binary(const Call& call, F f) {
   ASSAY_TRY(const Value b, operand_at(call, 3));
   const std::optional<Shape> to = broadcast(a.shape(), b.shape());
   if (!to) return call.invalid("the shapes of its operands do not fit together");
+  ASSAY_CHECK_OK(call.elements_of(*to));
   return requantised(call,
                      Value(DType::kFloat64, *to, combined<double>(a.reals(), a.shape(), b.reals(), b.shape(), *to, f)),
                      6, call.dtype(0));
@@ -126,6 +127,8 @@ Outputs dynamic_quantize_mat_mul(const Call& call) {
   return Values{std::move(result)};
 }
 
+constexpr std::int64_t kMostBlockSize = std::int64_t{1} << 20;
+
 /// Weights of a few bits each, several in a byte, the first in the lowest bits; blocks of a row share a scale.
 struct PackedWeights {
   std::int64_t rows = 0, columns = 0, bits = 4, block = 32, blocks = 0;
@@ -162,10 +165,11 @@ Outputs mat_mul_n_bits(const Call& call) {
                   .columns = call.integer("K", 0),
                   .bits = call.integer("bits", 4),
                   .block = call.integer("block_size", 32)};
-  if (w.rows < 1 || w.columns < 1 || w.block < 1 || (w.bits != 2 && w.bits != 4 && w.bits != 8) ||
-      w.block * w.bits % 8 != 0)
+  if (w.rows < 1 || w.columns < 1 || w.block < 1 || w.block > kMostBlockSize ||
+      (w.bits != 2 && w.bits != 4 && w.bits != 8) || w.block * w.bits % 8 != 0)
     return call.invalid("K, N, bits or block_size that cannot be");
   if (call.has(4)) return call.unsupported("g_idx");
+  ASSAY_TRY(const std::size_t count, call.elements_of({w.rows, w.columns}));
   w.blocks = (w.columns + w.block - 1) / w.block;
   const std::int64_t blob = w.block * w.bits / 8;
   ASSAY_TRY(const auto bytes, call.integers(1));
@@ -173,7 +177,7 @@ Outputs mat_mul_n_bits(const Call& call) {
   ASSAY_TRY(const Reals zeros, block_zeros(call, w));
   if (static_cast<std::int64_t>(bytes.size()) != w.rows * w.blocks * blob || scales.size() != zeros.size())
     return call.invalid("its weights or scales do not fit K and N");
-  Reals whole(static_cast<std::size_t>(w.rows * w.columns));
+  Reals whole(count);
   for (std::int64_t r = 0; r < w.rows; ++r)
     for (std::int64_t k = 0; k < w.columns; ++k) {
       const std::int64_t block = r * w.blocks + k / w.block;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
@@ -34,13 +35,15 @@ namespace {
 
 double epsilon_of(const Call& call) { return call.number("epsilon", 1e-5F); }
 
-// The operand, repeated to the last axes of the input; empty if it was not given.
-Result<Reals> fitted(const Call& call, std::size_t place, const Shape& to) {
-  if (!call.has(place)) return Reals();
-  ASSAY_TRY([[maybe_unused]] const auto all, call.reals(place));
+// Each element of y and the element of the operand, which is repeated to the shape of y, become f of both. An operand
+// that was not given changes nothing.
+template <class F>
+Result<Reals> combined_with(const Call& call, Reals y, std::size_t place, F f) {
+  if (!call.has(place)) return y;
+  ASSAY_TRY(const auto other, call.reals(place));
+  const Shape& to = call.shape(0);
   if (broadcast(call.shape(place), to) != to) return call.invalid("its scale or bias does not fit the input");
-  const Value whole = repeated(call.operand(place), to);
-  return Reals(whole.reals().begin(), whole.reals().end());
+  return combined<double>(y, to, other, call.shape(place), to, f);
 }
 
 Outputs over_last_axes(const Call& call, bool centres) {
@@ -48,15 +51,16 @@ Outputs over_last_axes(const Call& call, bool centres) {
   const std::int64_t rank = call.operand(0).rank();
   ASSAY_TRY(const std::int64_t axis, call.axis(call.integer("axis", -1), rank));
   const Shape normalised(call.shape(0).begin() + axis, call.shape(0).end());
-  // A scale that differs from row to row belongs to no other axis: it is applied to the whole.
-  ASSAY_TRY(const Reals scale, fitted(call, 1, normalised));
-  ASSAY_TRY(const Reals shift, fitted(call, 2, normalised));
   NormalisedRows rows =
-      normalise_rows(x, static_cast<std::size_t>(count_of(normalised)), epsilon_of(call), centres, scale, shift);
-  Values results{Value(call.dtype(0), call.shape(0), std::move(rows.y))};
+      normalise_rows(x, static_cast<std::size_t>(count_of(normalised)), epsilon_of(call), centres, {}, {});
+  // A scale or a bias may differ from row to row.
+  ASSAY_TRY(Reals scaled, combined_with(call, std::move(rows.y), 1, [](double a, double b) { return a * b; }));
+  ASSAY_TRY(Reals y, combined_with(call, std::move(scaled), 2, [](double a, double b) { return a + b; }));
+  Values results{Value(call.dtype(0), call.shape(0), std::move(y))};
   if (!centres) return results;
   Shape of_rows = call.shape(0);
   std::fill(of_rows.begin() + axis, of_rows.end(), 1);
+  ASSAY_CHECK_OK(call.elements_of(of_rows));
   rows.mean.resize(static_cast<std::size_t>(count_of(of_rows)));
   rows.inverse_deviation.resize(rows.mean.size());
   results.push_back(Value(DType::kFloat32, of_rows, std::move(rows.mean)));
@@ -150,6 +154,7 @@ Outputs lrn(const Call& call) {
   if (call.operand(0).rank() < 2) return call.invalid("an input of rank below 2");
   const double alpha = call.number("alpha", 1e-4F), beta = call.number("beta", 0.75F), bias = call.number("bias", 1);
   const std::int64_t size = call.integer("size", 1);
+  if (size < 1) return call.invalid("a size below 1");
   const Around parts = around(call.shape(0), 1);
   Reals y(x.size());
   for (std::int64_t o = 0; o < parts.outer; ++o)
@@ -193,6 +198,7 @@ Outputs mean_variance_normalization(const Call& call) {
   // Elements with the same index on the other axes belong together.
   Shape kept = call.shape(0);
   for (const std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
+  ASSAY_CHECK_OK(call.elements_of(kept));
   const Strided group = repeated(kept, call.shape(0));
   const auto groups = static_cast<std::size_t>(count_of(kept));
   Reals sum(groups, 0), squares(groups, 0), count(groups, 0);

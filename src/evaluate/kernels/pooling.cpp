@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evaluate/kernels/convolution.hpp"
+#include "evaluate/kernels/elementwise.hpp"
 #include "evaluate/strides.hpp"
 
 namespace assay::evaluate {
@@ -56,10 +57,20 @@ Result<Pool> pool_of(const Call& call) {
     pool.out.push_back(std::max<std::int64_t>(pool.window.count(i, pool.in[i], call.integer("ceil_mode", 0) != 0), 0));
     pool.shape.push_back(pool.out.back());
   }
+  ASSAY_CHECK_OK(call.elements_of(pool.shape));
   pool.planes = shape[0] * shape[1];
   pool.size_in = count_of(pool.in);
   pool.size_out = count_of(pool.out);
   return pool;
+}
+
+// What ReduceMax gives for no elements.
+template <class T>
+T lowest_of(DType dtype) {
+  if constexpr (std::is_same_v<T, double>)
+    return -HUGE_VAL;
+  else
+    return range_of(dtype).lowest;
 }
 
 Outputs max_pool(const Call& call) {
@@ -69,22 +80,23 @@ Outputs max_pool(const Call& call) {
   const bool by_column = call.integer("storage_order", 0) != 0;
   const auto place_of = [&](std::int64_t plane, std::int64_t place) {
     if (!by_column) return plane * pool.size_in + place;
-    std::int64_t rest = place, turned = 0;
+    std::int64_t rest = place, by_columns = 0;
     std::vector<std::int64_t> index(pool.in.size());
     for (std::size_t axis = pool.in.size(); axis-- > 0; rest /= pool.in[axis]) index[axis] = rest % pool.in[axis];
-    for (std::size_t axis = pool.in.size(); axis-- > 0;) turned = turned * pool.in[axis] + index[axis];
-    return plane * pool.size_in + turned;
+    for (std::size_t axis = pool.in.size(); axis-- > 0;) by_columns = by_columns * pool.in[axis] + index[axis];
+    return plane * pool.size_in + by_columns;
   };
-  Integers places(static_cast<std::size_t>(pool.planes * pool.size_out), 0);
+  // A window that lies in the padding has no element, whose place is −1.
+  Integers places(static_cast<std::size_t>(pool.planes * pool.size_out), -1);
   return with_elements(x, [&](auto all) -> Outputs {
     using T = std::remove_cvref_t<decltype(all[0])>;
-    std::vector<T> y(places.size());
+    std::vector<T> y(places.size(), lowest_of<T>(x.dtype()));
     for_each_window(pool.window, pool.in, pool.out, [&](std::int64_t w, const InWindow& window) {
       for (std::int64_t p = 0; p < pool.planes && !window.empty(); ++p) {
         const T* from = all.data() + p * pool.size_in;
         std::int64_t best = window.front();
         for (const std::int64_t place : window)
-          if (from[place] > from[best]) best = place;
+          if (is_less(x.dtype(), from[best], from[place]) || is_nan(from[best])) best = place;
         y[static_cast<std::size_t>(p * pool.size_out + w)] = from[best];
         places[static_cast<std::size_t>(p * pool.size_out + w)] = place_of(p, best);
       }
@@ -145,6 +157,7 @@ Outputs global(const Call& call, F f) {
   Shape shape = call.shape(0);
   const auto planes = static_cast<std::size_t>(shape[0] * shape[1]), size = planes == 0 ? 0 : x.size() / planes;
   std::fill(shape.begin() + 2, shape.end(), 1);
+  ASSAY_CHECK_OK(call.elements_of(shape));
   Reals y(planes);
   for (std::size_t p = 0; p < planes; ++p) y[p] = f(x.subspan(p * size, size));
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
@@ -153,7 +166,11 @@ Outputs global_average_pool(const Call& call) {
   return global(call, [](std::span<const double> all) { return sum_of(all) / static_cast<double>(all.size()); });
 }
 Outputs global_max_pool(const Call& call) {
-  return global(call, [](std::span<const double> all) { return all.empty() ? 0 : *std::ranges::max_element(all); });
+  return global(call, [](std::span<const double> all) {
+    double most = all.empty() ? 0 : -HUGE_VAL;
+    for (const double x : all) most = largest_of(DType::kFloat64, most, x);
+    return most;
+  });
 }
 Outputs global_lp_pool(const Call& call) {
   const auto p = static_cast<double>(call.integer("p", 2));
@@ -172,14 +189,15 @@ Outputs max_unpool(const Call& call) {
   for (std::size_t i = 0; i < kernel->size(); ++i)
     pooled.push_back((call.shape(0)[i + 2] - 1) * window.stride[i] + window.kernel[i] - window.before[i] -
                      window.after[i]);
+  ASSAY_CHECK_OK(call.elements_of(pooled));
   Shape shape = pooled;
   if (call.has(2)) {
     ASSAY_TRY(const auto given, call.integers(2));
     shape.assign(given.begin(), given.end());
     if (shape.size() != pooled.size()) return call.invalid("output_shape has another rank");
   }
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
-  Reals y(static_cast<std::size_t>(count), 0.0);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  Reals y(count, 0.0);
   const std::vector<std::int64_t> strides = strides_of(pooled), to = strides_of(shape);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (places[i] < 0 || places[i] >= count_of(pooled))

@@ -104,13 +104,17 @@ Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, b
   const std::optional<Shape> outer =
       broadcast(Shape(of_a.begin(), of_a.end() - 2), Shape(of_b.begin(), of_b.end() - 2));
   if (k != depth || !outer) return misfit();
+  Shape result = *outer;
+  if (a.rank() > 1) result.push_back(m);
+  if (b.rank() > 1) result.push_back(n);
+  ASSAY_TRY(const std::size_t elements, call.elements_of(result));
   std::vector<std::int64_t> places_a, places_b;
   for (const auto& [shape, places] : {std::pair(&of_a, &places_a), std::pair(&of_b, &places_b)})
     for_each_row(repeated(Shape(shape->begin(), shape->end() - 2), *outer),
                  [&, to = places](std::int64_t place, std::int64_t step, std::int64_t count) {
                    for (std::int64_t i = 0; i < count; ++i) to->push_back(place + i * step);
                  });
-  Reals c(static_cast<std::size_t>(count_of(*outer) * m * n), 0.0);
+  Reals c(elements, 0.0);
   const auto batches = static_cast<std::int64_t>(places_a.size());
   const auto one = [&](std::int64_t i, int threads) {
     Matrix of_left = left, of_right = right;
@@ -126,10 +130,7 @@ Result<Value> matrix_product(const Call& call, const Value& a, const Value& b, b
                for (std::int64_t i = begin; i < end; ++i) one(i, 1);
              });
   }
-  Shape shape = *outer;
-  if (a.rank() > 1) shape.push_back(m);
-  if (b.rank() > 1) shape.push_back(n);
-  return Value(a.dtype(), std::move(shape), std::move(c));
+  return Value(a.dtype(), std::move(result), std::move(c));
 }
 
 }  // namespace assay::evaluate

@@ -8,15 +8,14 @@
 #include "evaluate/kernels/convolution.hpp"
 #include "evaluate/kernels/product.hpp"
 #include "evaluate/strides.hpp"
-#include "lower/resize.hpp"
 
 namespace assay::evaluate {
 
 std::int64_t to_level(double scaled, std::int64_t zero_point, DType dtype) {
-  const auto [lowest, highest] = lowering::integer_range(dtype);
-  if (std::isnan(scaled)) scaled = 0;
-  return static_cast<std::int64_t>(
-      std::clamp(std::nearbyint(scaled) + static_cast<double>(zero_point), lowest, highest));
+  const double level = std::nearbyint(std::isnan(scaled) ? 0 : scaled) + static_cast<double>(zero_point);
+  if (bit_width(dtype) > 32) return truncated_to(dtype, is_unsigned(dtype) ? std::max(level, 0.0) : level);
+  const auto [lowest, highest] = range_of(dtype);
+  return static_cast<std::int64_t>(std::clamp(level, static_cast<double>(lowest), static_cast<double>(highest)));
 }
 
 Result<std::vector<std::int64_t>> scale_places(const Call& call, const Shape& x, const Shape& scales, std::int64_t axis,
@@ -32,7 +31,7 @@ Result<std::vector<std::int64_t>> scale_places(const Call& call, const Shape& x,
   std::int64_t blocks = parts.extent;
   if (block > 0) {
     Shape expected = x;
-    blocks = (parts.extent + block - 1) / block;
+    blocks = parts.extent / block + (parts.extent % block != 0 ? 1 : 0);
     expected[static_cast<std::size_t>(along)] = blocks;
     if (scales != expected) return misfit();
   } else if (scales != Shape{parts.extent}) {
@@ -107,7 +106,7 @@ Result<Value> centred(const Call& call, std::size_t x, std::size_t zero_point, s
 
 Value as_integers(const Value& x, DType dtype) {
   Integers y;
-  for (const double one : x.reals()) y.push_back(wrapped_to(dtype, static_cast<std::int64_t>(one)));
+  for (const double one : x.reals()) y.push_back(truncated_to(dtype, one));
   return {dtype, x.shape(), std::move(y)};
 }
 

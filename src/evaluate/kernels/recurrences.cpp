@@ -23,10 +23,12 @@ Result<Recurrence> recurrence_of(const Call& call) {
   const bool fades = rule == "gated" || rule == "gated_delta", corrects = rule == "delta" || rule == "gated_delta";
   if (!fades && !corrects && rule != "linear") return call.invalid("an unknown update_rule");
   if (fades != call.has(4) || corrects != call.has(5)) return call.invalid("inputs that do not fit the update_rule");
-  Recurrence r{.q_heads = call.integer("q_num_heads", 0), .heads = call.integer("kv_num_heads", 0)};
+  Recurrence r;
+  ASSAY_TRY(r.q_heads, stated_heads(call, "q_num_heads"));
+  ASSAY_TRY(r.heads, stated_heads(call, "kv_num_heads"));
   const Shape &q = call.shape(0), &k = call.shape(1), &v = call.shape(2);
-  if (r.q_heads < 1 || r.heads < 1 || r.q_heads % r.heads != 0 || q.size() != 3 || k.size() != 3 || v.size() != 3 ||
-      q[2] % r.q_heads != 0 || v[2] % r.heads != 0)
+  if (r.q_heads % r.heads != 0 || q.size() != 3 || k.size() != 3 || v.size() != 3 || q[2] % r.q_heads != 0 ||
+      v[2] % r.heads != 0)
     return call.invalid("the heads do not fit its inputs");
   r.batch = q[0];
   r.tokens = q[1];
@@ -67,9 +69,12 @@ Outputs linear_attention(const Call& call) {
     if (call.has(place)) {
       ASSAY_TRY(*into, call.reals(place));
     }
-  Reals states(static_cast<std::size_t>(r.batch * r.heads * r.width * r.value_width), 0.0);
+  const Shape of_states{r.batch, r.heads, r.width, r.value_width};
+  ASSAY_TRY(const std::size_t in_states, call.elements_of(of_states));
+  ASSAY_TRY(const std::size_t in_result, call.elements_of({r.batch, r.tokens, r.q_heads, r.value_width}));
+  Reals states(in_states, 0.0);
   if (!past.empty()) std::ranges::copy(past, states.begin());
-  Reals y(static_cast<std::size_t>(r.batch * r.tokens * r.q_heads * r.value_width), 0.0);
+  Reals y(in_result, 0.0);
   const std::int64_t shared = r.q_heads / r.heads;
   parallel(call.threads(), r.batch * r.heads,
            static_cast<double>(r.tokens * r.width * r.value_width * (4 + 2 * shared)),
@@ -108,8 +113,7 @@ Outputs linear_attention(const Call& call) {
              }
            });
   Values results{Value(call.dtype(0), {r.batch, r.tokens, r.q_heads * r.value_width}, std::move(y))};
-  results.push_back(Value(call.has(3) ? call.dtype(3) : call.dtype(0), {r.batch, r.heads, r.width, r.value_width},
-                          std::move(states)));
+  results.push_back(Value(call.has(3) ? call.dtype(3) : call.dtype(0), of_states, std::move(states)));
   return results;
 }
 
@@ -121,6 +125,8 @@ Outputs causal_convolution(const Call& call) {
     return call.invalid("its input and weights do not fit together");
   const std::int64_t before = of_w[2] - 1, whole = before + in[2];
   const Shape of_state{in[0], in[1], before};
+  ASSAY_CHECK_OK(call.elements_of(of_state));
+  ASSAY_CHECK_OK(call.elements_of({in[0], in[1], whole}));
   std::span<const double> bias, past;
   if (call.has(2)) {
     ASSAY_TRY(bias, call.reals(2));

@@ -1,31 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM, in both directions. Gates as ONNX names them: of LSTM i, o, f, c; of GRU z, r, h.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "evaluate/kernels/activations.hpp"
 #include "evaluate/kernels/product.hpp"
 #include "evaluate/strides.hpp"
-#include "lower/recurrent_activations.hpp"
 
 namespace assay::evaluate {
 namespace {
 
-using lowering::RecurrentActivation;
+/// An activation, with the parameters of a node that does not state them. Source: ONNX's description of RNN. (Its
+/// ThresholdedRelu has x where x ≥ alpha; that of the operator of this name has it where x > alpha.)
+struct Activation {
+  std::string_view name;  ///< in lower case
+  double (*apply)(double x, double alpha, double beta);
+  double alpha = 0, beta = 0;
+};
 
-double activated(const RecurrentActivation& with, double x) {
-  if (with.name == "sigmoid") return sigmoid(x);
-  if (with.name == "tanh") return std::tanh(x);
-  if (with.name == "relu") return std::max(x, 0.0);
-  if (with.name == "softplus") return softplus(x);
-  if (with.name == "softsign") return x / (1 + std::abs(x));
-  if (with.name == "affine") return with.alpha * x + with.beta;
-  if (with.name == "leakyrelu") return x < 0 ? with.alpha * x : x;
-  if (with.name == "thresholdedrelu") return x >= with.alpha ? x : 0;
-  if (with.name == "elu") return x < 0 ? with.alpha * std::expm1(x) : x;
-  if (with.name == "scaledtanh") return with.alpha * std::tanh(with.beta * x);
-  return std::clamp(with.alpha * x + with.beta, 0.0, 1.0);  // hardsigmoid
+constexpr std::array kActivations{
+    Activation{"affine", [](double x, double alpha, double beta) { return alpha * x + beta; }, 1, 0},
+    Activation{"elu", [](double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x) : x; }, 1},
+    Activation{"hardsigmoid",
+               [](double x, double alpha, double beta) { return std::clamp(alpha * x + beta, 0.0, 1.0); }, double{0.2F},
+               0.5},
+    Activation{"leakyrelu", [](double x, double alpha, double) { return x < 0 ? alpha * x : x; }, double{0.01F}},
+    Activation{"relu", [](double x, double, double) { return std::max(x, 0.0); }},
+    Activation{"scaledtanh", [](double x, double alpha, double beta) { return alpha * std::tanh(beta * x); }, 1, 1},
+    Activation{"sigmoid", [](double x, double, double) { return sigmoid(x); }},
+    Activation{"softplus", [](double x, double, double) { return softplus(x); }},
+    Activation{"softsign", [](double x, double, double) { return x / (1 + std::abs(x)); }},
+    Activation{"tanh", [](double x, double, double) { return std::tanh(x); }},
+    Activation{"thresholdedrelu", [](double x, double alpha, double) { return x >= alpha ? x : 0; }, 1}};
+
+std::span<const float> floats_of(const graph::Node& node, std::string_view name) {
+  const graph::Attribute* const attribute = node.attribute(name);
+  const auto* given = attribute == nullptr ? nullptr : attribute->get<std::span<const float>>();
+  return given == nullptr ? std::span<const float>() : *given;
+}
+
+// Those of the first direction first, `usual` for each that the node does not state.
+Result<std::vector<Activation>> activations_of(const Call& call, std::span<const std::string_view> usual,
+                                               std::size_t directions) {
+  std::vector<std::string_view> names;
+  if (const graph::Attribute* attribute = call.node().attribute("activations"); attribute != nullptr)
+    if (const auto* given = attribute->get<std::vector<std::string_view>>()) names = *given;
+  for (std::size_t i = names.size(); i < directions * usual.size(); ++i) names.push_back(usual[i % usual.size()]);
+  const auto alphas = floats_of(call.node(), "activation_alpha"), betas = floats_of(call.node(), "activation_beta");
+  std::vector<Activation> all;
+  for (std::size_t i = 0; i < directions * usual.size(); ++i) {
+    const auto known = std::ranges::find(kActivations, lower(names[i]), &Activation::name);
+    if (known == kActivations.end()) return call.invalid("the unknown activation " + shown(names[i]));
+    all.push_back(*known);
+    if (i < alphas.size()) all.back().alpha = double{alphas[i]};
+    if (i < betas.size()) all.back().beta = double{betas[i]};
+  }
+  return all;
 }
 
 enum class Cell { kRnn, kGru, kLstm };
@@ -43,7 +77,7 @@ struct Layer {
 struct Direction {
   bool backwards = false;
   std::span<const double> w, r, bias, peepholes;
-  std::span<const RecurrentActivation> activations;
+  std::span<const Activation> activations;
   Reals hidden, cell;  ///< [batch, hidden]: the state
   Reals all;           ///< [steps, batch, hidden]
 };
@@ -95,23 +129,24 @@ class Steps {
   }
   [[nodiscard]] double sum(std::int64_t gate, std::int64_t j) const { return of_x(gate, j) + of_h(gate, j); }
   [[nodiscard]] double act(std::size_t which, double x) const {
-    return activated(own_.activations[which], layer_.clip > 0 ? std::clamp(x, -layer_.clip, layer_.clip) : x);
+    const Activation& with = own_.activations[which];
+    return with.apply(layer_.clip > 0 ? std::clamp(x, -layer_.clip, layer_.clip) : x, with.alpha, with.beta);
   }
 
   void gru(double* hidden) const {
     const std::int64_t n = layer_.hidden;
-    Reals update(static_cast<std::size_t>(n)), turned(update.size()), next(update.size());
+    Reals update(static_cast<std::size_t>(n)), remembered(update.size()), next(update.size());
     for (std::int64_t j = 0; j < n; ++j) {
       update[static_cast<std::size_t>(j)] = act(0, sum(0, j));
       const double reset = act(0, sum(1, j));
-      turned[static_cast<std::size_t>(j)] = reset * (layer_.linear_before_reset ? of_h(2, j) : hidden[j]);
+      remembered[static_cast<std::size_t>(j)] = reset * (layer_.linear_before_reset ? of_h(2, j) : hidden[j]);
     }
     for (std::int64_t j = 0; j < n; ++j) {
-      double from_state = turned[static_cast<std::size_t>(j)];
+      double from_state = remembered[static_cast<std::size_t>(j)];
       if (!layer_.linear_before_reset) {
         const double* const row = own_.r.data() + (2 * n + j) * n;
         from_state = bias(width_ + 2 * n + j);
-        for (std::int64_t k = 0; k < n; ++k) from_state += row[k] * turned[static_cast<std::size_t>(k)];
+        for (std::int64_t k = 0; k < n; ++k) from_state += row[k] * remembered[static_cast<std::size_t>(k)];
       }
       const double share = update[static_cast<std::size_t>(j)];
       next[static_cast<std::size_t>(j)] = (1 - share) * act(1, of_x(2, j) + from_state) + share * hidden[j];
@@ -173,6 +208,9 @@ Result<Layer> layer_of(const Call& call) {
     if (call.has(i) && call.shape(i) != shapes[i])
       return call.invalid("input " + std::to_string(i) + " has the shape " + to_string(call.shape(i)) + " instead of " +
                           to_string(shapes[i]));
+  for (const Shape& one :
+       {Shape{layer.steps, layer.batch, width}, Shape{layer.steps, layer.directions, layer.batch, layer.hidden}})
+    ASSAY_CHECK_OK(call.elements_of(one));
   layer.lengths.assign(static_cast<std::size_t>(layer.batch), layer.steps);
   if (call.has(4)) {
     ASSAY_TRY(const auto given, call.integers(4));
@@ -182,7 +220,7 @@ Result<Layer> layer_of(const Call& call) {
 }
 
 // Exchanges the first two axes.
-Reals turned_over(std::span<const double> x, std::int64_t first, std::int64_t second, std::int64_t inner) {
+Reals with_axes_exchanged(std::span<const double> x, std::int64_t first, std::int64_t second, std::int64_t inner) {
   Reals y(x.size());
   for (std::int64_t i = 0; i < first; ++i)
     for (std::int64_t j = 0; j < second; ++j)
@@ -194,7 +232,8 @@ Reals turned_over(std::span<const double> x, std::int64_t first, std::int64_t se
 Result<Reals> by_direction(const Call& call, const Layer& layer, std::size_t i) {
   if (!call.has(i)) return Reals();
   ASSAY_TRY(const auto all, call.reals(i));
-  if (layer.by_batch && (i == 5 || i == 6)) return turned_over(all, layer.batch, layer.directions, layer.hidden);
+  if (layer.by_batch && (i == 5 || i == 6))
+    return with_axes_exchanged(all, layer.batch, layer.directions, layer.hidden);
   return Reals(all.begin(), all.end());
 }
 
@@ -205,7 +244,7 @@ Value states_of(const Layer& layer, DType dtype, const std::vector<Direction>& d
   if (!layer.by_batch) return {dtype, {layer.directions, layer.batch, layer.hidden}, std::move(all)};
   return {dtype,
           {layer.batch, layer.directions, layer.hidden},
-          turned_over(all, layer.directions, layer.batch, layer.hidden)};
+          with_axes_exchanged(all, layer.directions, layer.batch, layer.hidden)};
 }
 
 Value sequences_of(const Layer& layer, DType dtype, const std::vector<Direction>& directions) {
@@ -227,10 +266,16 @@ Value sequences_of(const Layer& layer, DType dtype, const std::vector<Direction>
 Outputs recurrent(const Call& call) {
   ASSAY_TRY(const Layer layer, layer_of(call));
   ASSAY_TRY(const auto given, call.reals(0));
-  const Reals x =
-      layer.by_batch ? turned_over(given, layer.batch, layer.steps, layer.input) : Reals(given.begin(), given.end());
-  const auto activations = lowering::recurrent_activations(call.node(), static_cast<std::size_t>(layer.directions));
-  if (!activations) return call.invalid("an unknown activation");
+  const Reals x = layer.by_batch ? with_axes_exchanged(given, layer.batch, layer.steps, layer.input)
+                                 : Reals(given.begin(), given.end());
+  constexpr std::array<std::string_view, 3> kLstm{"sigmoid", "tanh", "tanh"};
+  constexpr std::array<std::string_view, 1> kRnn{"tanh"};
+  const std::span<const std::string_view> of_lstm(kLstm);
+  const auto usual = layer.cell == Cell::kLstm  ? of_lstm
+                     : layer.cell == Cell::kGru ? of_lstm.first(2)
+                                                : std::span<const std::string_view>(kRnn);
+  ASSAY_TRY(const std::vector<Activation> activations,
+            activations_of(call, usual, static_cast<std::size_t>(layer.directions)));
   std::vector<Reals> operands;
   for (const std::size_t i : {1U, 2U, 3U, 5U, 6U, 7U}) {
     ASSAY_TRY(Reals one, by_direction(call, layer, i));
@@ -248,8 +293,8 @@ Outputs recurrent(const Call& call) {
     one.r = part_of(1, d);
     one.bias = part_of(2, d);
     one.peepholes = layer.cell == Cell::kLstm ? part_of(5, d) : std::span<const double>();
-    const std::size_t functions = activations->size() / directions.size();
-    one.activations = std::span(*activations).subspan(static_cast<std::size_t>(d) * functions, functions);
+    const std::size_t functions = activations.size() / directions.size();
+    one.activations = std::span(activations).subspan(static_cast<std::size_t>(d) * functions, functions);
     for (const auto& [state, which] : {std::pair(&one.hidden, 3), std::pair(&one.cell, 4)}) {
       const auto initial = part_of(static_cast<std::size_t>(which), d);
       state->assign(initial.begin(), initial.end());

@@ -16,15 +16,14 @@ namespace {
 struct Rows {
   Value sorted;  ///< [rows, size]
   std::size_t size = 1;
-  Shape shape;          ///< of the result
-  bool changes = true;  ///< false: there are no axes and the node says that nothing is reduced then
+  Shape shape;  ///< of the result
 };
 
 Result<Rows> rows_of(const Call& call) {
   const Value& x = call.operand(0);
   ASSAY_TRY(const Integers given, call.list("axes", 1));
   ASSAY_TRY(std::vector<std::int64_t> axes, call.axes(given, x.rank()));
-  if (axes.empty() && call.integer("noop_with_empty_axes", 0) != 0) return Rows{x, 1, x.shape(), false};
+  if (axes.empty() && call.integer("noop_with_empty_axes", 0) != 0) return Rows{x, 1, x.shape()};
   if (axes.empty()) {
     axes.resize(static_cast<std::size_t>(x.rank()));
     std::iota(axes.begin(), axes.end(), std::int64_t{0});
@@ -46,6 +45,7 @@ Result<Rows> rows_of(const Call& call) {
     walk.strides.push_back(strides[static_cast<std::size_t>(axis)]);
     rows.size *= static_cast<std::size_t>(x.extent(axis));
   }
+  ASSAY_CHECK_OK(call.elements_of(rows.shape));
   rows.sorted = gathered(x, walk);
   return rows;
 }
@@ -91,8 +91,8 @@ Outputs then(const Call& call, Outputs sums, F f) {
   if (!sums) return sums;
   const Value& sum = sums->front();
   if (!sum.is_real()) {
-    Integers y;
-    for (const std::int64_t x : sum.integers()) y.push_back(static_cast<std::int64_t>(f(static_cast<double>(x))));
+    Integers y(sum.count());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = truncated_to(sum.dtype(), f(sum.number(i)));
     return Values{Value(sum.dtype(), sum.shape(), std::move(y))};
   }
   Reals y(sum.reals().begin(), sum.reals().end());
@@ -105,7 +105,9 @@ constexpr auto kAbsolute = [](auto x) { return x < 0 ? times(x, decltype(x){-1})
 constexpr auto kSquare = [](auto x) { return times(x, x); };
 
 Outputs reduce_sum(const Call& call) { return summed(call, kSame); }
-Outputs reduce_l1(const Call& call) { return summed(call, kAbsolute); }
+Outputs reduce_l1(const Call& call) {
+  return is_unsigned(call.dtype(0)) ? summed(call, kSame) : summed(call, kAbsolute);
+}
 Outputs reduce_sum_square(const Call& call) { return summed(call, kSquare); }
 Outputs reduce_l2(const Call& call) {
   return then(call, summed(call, kSquare), [](double x) { return std::sqrt(x); });
@@ -120,12 +122,12 @@ Outputs reduce_mean(const Call& call) {
 }
 Outputs reduce_log_sum_exp(const Call& call) {
   const auto of_row = [](std::span<const double> row) {
-    const double most = folded(row, -HUGE_VAL, [](double a, double b) { return std::max(a, b); });
+    const double most = folded(row, -HUGE_VAL, [](double a, double b) { return largest_of(DType::kFloat64, a, b); });
     if (std::isinf(most)) return most;
     return most + std::log(folded(row, 0.0, [=](double sum, double x) { return sum + std::exp(x - most); }));
   };
   return reduced(call, of_row, [&](std::span<const std::int64_t> row) {
-    return static_cast<std::int64_t>(of_row(Reals(row.begin(), row.end())));
+    return truncated_to(call.dtype(0), of_row(Reals(row.begin(), row.end())));
   });
 }
 Outputs reduce_prod(const Call& call) {
@@ -135,35 +137,15 @@ Outputs reduce_prod(const Call& call) {
       [&](std::span<const std::int64_t> row) { return folded(row, std::int64_t{1}, product); });
 }
 
-// The lowest and the highest number of an integer type.
-std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
-  const int bits = dtype == DType::kBool ? 1 : bit_width(dtype);
-  const std::string_view name = to_string(dtype);
-  if (dtype == DType::kBool || name.starts_with('u'))
-    return {0, bits >= 64 ? std::int64_t{-1} : static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1)};
-  const auto high = static_cast<std::int64_t>((std::uint64_t{1} << (bits - 1)) - 1);
-  return {-high - 1, high};
-}
-
 template <bool kMost>
 Outputs extreme(const Call& call) {
-  const auto better = [](auto a, auto b) {
-    return std::isnan(static_cast<double>(a))   ? a
-           : std::isnan(static_cast<double>(b)) ? b
-           : kMost                              ? std::max(a, b)
-                                                : std::min(a, b);
-  };
-  const auto [low, high] = range_of(call.dtype(0));
-  const bool is_unsigned = call.dtype(0) == DType::kUInt64;
-  const std::int64_t first = kMost ? low : high;
+  const DType dtype = call.dtype(0);
+  const auto better = [=](auto a, auto b) { return kMost ? largest_of(dtype, a, b) : least_of(dtype, a, b); };
+  const auto [lowest, highest] = range_of(dtype);
+  const std::int64_t first = kMost ? lowest : highest;
   return reduced(
       call, [&](std::span<const double> row) { return folded(row, kMost ? -HUGE_VAL : HUGE_VAL, better); },
-      [&](std::span<const std::int64_t> row) {
-        return folded(row, first, [&](std::int64_t a, std::int64_t b) {
-          const bool less = is_unsigned ? static_cast<std::uint64_t>(a) < static_cast<std::uint64_t>(b) : a < b;
-          return less == kMost ? b : a;
-        });
-      });
+      [&](std::span<const std::int64_t> row) { return folded(row, first, better); });
 }
 
 template <bool kMost>
@@ -178,15 +160,20 @@ Outputs place_of_extreme(const Call& call) {
     shape[static_cast<std::size_t>(axis)] = 1;
   else
     shape.erase(shape.begin() + axis);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   return with_elements(x, [&](auto elements) -> Outputs {
     Integers y;
+    y.reserve(count);
     for (std::int64_t i = 0; i < parts.outer * parts.inner; ++i) {
       const std::int64_t first = i / parts.inner * parts.extent * parts.inner + i % parts.inner;
       std::int64_t best = 0;
       for (std::int64_t k = 1; k < parts.extent; ++k) {
         const auto here = elements[static_cast<std::size_t>(first + k * parts.inner)],
                    there = elements[static_cast<std::size_t>(first + best * parts.inner)];
-        if ((kMost ? here > there : here < there) || (last && here == there)) best = k;
+        const bool better = kMost ? is_less(x.dtype(), there, here) : is_less(x.dtype(), here, there);
+        const bool both_nan = is_nan(here) && is_nan(there);
+        // NaN is the extreme of every row that has one.
+        if (is_nan(there) ? last && both_nan : better || is_nan(here) || (last && here == there)) best = k;
       }
       y.push_back(best);
     }

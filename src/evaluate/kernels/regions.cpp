@@ -40,6 +40,7 @@ Result<AxisSamples> axis_samples(const Call& call, double begin, double end, boo
   const double per_bin = stated > 0 ? static_cast<double>(stated) : std::ceil(bin);
   if (!(per_bin <= kMostSamplesOfBin)) return call.invalid("a region with too many samples");
   AxisSamples samples{.all = {}, .per_bin = static_cast<std::int64_t>(std::max(per_bin, 0.0))};
+  ASSAY_CHECK_OK(call.elements_of({bins, samples.per_bin}));
   for (std::int64_t i = 0; i < bins * samples.per_bin; ++i)
     samples.all.push_back(
         between(begin + bin * (static_cast<double>(i) + 0.5) / static_cast<double>(samples.per_bin), extent));
@@ -83,9 +84,9 @@ Outputs region_align(const Call& call) {
                               call.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
   const bool most = call.text("mode", "avg") == "max";
   const Shape shape{count, in[1], height, width};
-  ASSAY_TRY(const std::int64_t elements, element_count(shape));
+  ASSAY_TRY(const std::size_t elements, call.elements_of(shape));
   Reals y;
-  y.reserve(static_cast<std::size_t>(elements));
+  y.reserve(elements);
   for (std::int64_t r = 0; r < count; ++r) {
     const std::int64_t image = images[static_cast<std::size_t>(r)];
     if (image < 0 || image >= in[0]) return call.invalid("a region of an image that is not there");
@@ -119,9 +120,9 @@ Outputs region_pool(const Call& call) {
   const double scale = call.number("spatial_scale", 1);
   const Shape shape{call.shape(1)[0], in[1], (*pooled)[0], (*pooled)[1]};
   if (shape[2] < 1 || shape[3] < 1) return call.invalid("an output of no bins");
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   Reals y;
-  y.reserve(static_cast<std::size_t>(count));
+  y.reserve(count);
   for (std::int64_t r = 0; r < shape[0]; ++r) {
     const double* const region = regions.data() + r * 5;
     const bool finite = std::all_of(region, region + 5, [](double one) { return std::isfinite(one); });

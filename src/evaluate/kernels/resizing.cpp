@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize and Upsample: each axis is sampled by itself, at the places and with the weights that src/lower/resize.hpp
-// has.
+// Resize and Upsample: each axis is sampled by itself.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "evaluate/kernels/quantisation.hpp"
+#include "evaluate/kernels/resize_places.hpp"
 #include "evaluate/kernels/sampling.hpp"
 #include "evaluate/strides.hpp"
-#include "lower/resize.hpp"
 
 namespace assay::evaluate {
 namespace {
-
-using lowering::Resize;
-using lowering::ResizedAxis;
-using lowering::Samples;
 
 constexpr double kMostExtent = 2147483647;
 
@@ -26,14 +22,14 @@ struct Sizes {
   Reals scales{}, region{};
 };
 
-Result<Resize> rules_of(const Call& call) {
-  Resize rules;
+Result<ResizeRules> rules_of(const Call& call) {
+  ResizeRules rules;
   const bool older = call.node().op_type == "Upsample" || call.opset() < 11;
   const std::string_view mode = call.text("mode", "nearest");
   if (mode == "linear" || mode == "bilinear")
-    rules.mode = Resize::Mode::kLinear;
+    rules.mode = ResizeMode::kLinear;
   else if (mode == "cubic")
-    rules.mode = Resize::Mode::kCubic;
+    rules.mode = ResizeMode::kCubic;
   else if (mode != "nearest")
     return call.invalid("an unknown mode");
   rules.coordinates = older ? "asymmetric" : call.text("coordinate_transformation_mode", "half_pixel");
@@ -102,88 +98,88 @@ Result<std::vector<ResizedAxis>> resized_axes(const Call& call, const Sizes& siz
     const auto from = static_cast<double>(axis.from);
     double to = 0;
     if (!sizes.scales.empty()) {
-      axis.scale = sizes.scales[i];
+      axis.scale = static_cast<float>(sizes.scales[i]);
       // In float, as ONNX's own inference: 10 times 0.7 is 7 so.
-      to = static_cast<double>(std::floor(static_cast<float>(from) * static_cast<float>(axis.scale)));
+      to = static_cast<double>(std::floor(static_cast<float>(from) * axis.scale));
     } else {
       to = common ? std::round(*common * from) : static_cast<double>(sizes.sizes[i]);
-      axis.scale = common.value_or(to / from);
+      axis.scale = static_cast<float>(common.value_or(to / from));
     }
     if (!(axis.from == 0 ? to == 0 || !sizes.scales.empty() : axis.scale >= 0 && to >= 0 && to <= kMostExtent))
       return call.invalid("a size or scale that cannot be");
     axis.to = axis.from == 0 ? 0 : static_cast<std::int64_t>(to);
-    axis.length = !sizes.scales.empty() || common ? from * axis.scale : to;
+    axis.length = !sizes.scales.empty() || common ? static_cast<float>(from) * axis.scale : static_cast<float>(to);
     if (!sizes.region.empty()) {
-      axis.begin = sizes.region[i];
-      axis.end = sizes.region[sizes.axes.size() + i];
+      axis.begin = static_cast<float>(sizes.region[i]);
+      axis.end = static_cast<float>(sizes.region[sizes.axes.size() + i]);
     }
     if (axis.from != axis.to || axis.scale != 1 || axis.begin != 0 || axis.end != 1) all.push_back(axis);
   }
   return all;
 }
 
-// The elements that an axis shows, one for each of its new places.
-Value picked(const Value& x, const ResizedAxis& axis, const Samples& samples, double outside) {
-  const Around parts = around(x.shape(), axis.axis);
-  std::vector<std::int64_t> places;
-  places.reserve(static_cast<std::size_t>(parts.outer * axis.to * parts.inner));
-  for (std::int64_t o = 0; o < parts.outer; ++o)
-    for (std::int64_t i = 0; i < axis.to; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const bool is_outside = !samples.outside.empty() && samples.outside[at] != 0;
-      const std::int64_t first = (o * parts.extent + samples.places[at]) * parts.inner;
-      for (std::int64_t k = 0; k < parts.inner; ++k) places.push_back(is_outside ? -1 : first + k);
-    }
-  Shape shape = x.shape();
+Shape resized(Shape shape, const ResizedAxis& axis) {
   shape[static_cast<std::size_t>(axis.axis)] = axis.to;
+  return shape;
+}
+
+// The elements that an axis shows, one for each of its new places.
+Result<Value> picked(const Call& call, const Value& x, const ResizedAxis& axis, const AxisPlaces& from,
+                     double outside) {
+  const Around parts = around(x.shape(), axis.axis);
+  Shape shape = resized(x.shape(), axis);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  std::vector<std::int64_t> places;
+  places.reserve(count);
+  for (std::int64_t o = 0; o < parts.outer; ++o)
+    for (const std::int64_t place : from.places)
+      for (std::int64_t k = 0; k < parts.inner; ++k)
+        places.push_back(place < 0 ? -1 : (o * parts.extent + place) * parts.inner + k);
   return gathered(x, std::move(shape), places, outside);
 }
 
 // The same, of sums of elements with weights.
-Value blended(const Call& call, const Value& x, const ResizedAxis& axis, const Samples& samples, double outside) {
+Result<Value> blended(const Call& call, const Value& x, const ResizedAxis& axis, const AxisPlaces& from,
+                      double outside) {
   const Around parts = around(x.shape(), axis.axis);
   const auto inner = static_cast<std::size_t>(parts.inner);
-  Reals y(static_cast<std::size_t>(parts.outer * axis.to * parts.inner), 0.0);
-  const double cost = static_cast<double>(2 * samples.taps * parts.inner);
+  Shape shape = resized(x.shape(), axis);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  Reals y(count, 0.0);
+  const double cost = static_cast<double>(2 * from.taps * parts.inner);
   parallel(call.threads(), parts.outer * axis.to, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t i = row % axis.to;
       double* const to = y.data() + static_cast<std::size_t>(row) * inner;
-      if (!samples.outside.empty() && samples.outside[static_cast<std::size_t>(i)] != 0) {
-        std::fill_n(to, inner, outside);
-        continue;
-      }
-      for (std::int64_t k = 0; k < samples.taps; ++k) {
-        const auto at = static_cast<std::size_t>(k * axis.to + i);
-        const double weight = samples.weights[at];
-        if (weight == 0) continue;  // an infinite element beside the place does not count
-        const double* const from =
-            x.reals().data() + static_cast<std::size_t>(row / axis.to * parts.extent + samples.places[at]) * inner;
-        for (std::size_t n = 0; n < inner; ++n) to[n] += weight * from[n];
+      for (std::int64_t k = 0; k < from.taps; ++k) {
+        const auto at = static_cast<std::size_t>(row % axis.to * from.taps + k);
+        if (from.places[at] < 0) {
+          std::fill_n(to, inner, outside);
+          break;
+        }
+        if (from.weights[at] == 0) continue;  // an infinite element beside the place does not count
+        const double* const element =
+            x.reals().data() + static_cast<std::size_t>(row / axis.to * parts.extent + from.places[at]) * inner;
+        for (std::size_t n = 0; n < inner; ++n) to[n] += from.weights[at] * element[n];
       }
     }
   });
-  Shape shape = x.shape();
-  shape[static_cast<std::size_t>(axis.axis)] = axis.to;
-  return {x.dtype(), std::move(shape), std::move(y)};
+  return Value(x.dtype(), std::move(shape), std::move(y));
 }
 
 // Sums of integers are rounded to integers once, at the end.
 Value rounded_back(const Value& x, DType dtype) {
   if (is_real_type(dtype)) return x;
-  const auto [lowest, highest] = lowering::integer_range(dtype);
   Integers y;
-  for (const double one : x.reals())
-    y.push_back(static_cast<std::int64_t>(std::clamp(std::nearbyint(one), lowest, highest)));
+  for (const double one : x.reals()) y.push_back(to_level(one, 0, dtype));
   return {dtype, x.shape(), std::move(y)};
 }
 
 Outputs resize(const Call& call) {
-  ASSAY_TRY(Resize rules, rules_of(call));
-  ASSAY_TRY(const Sizes sizes, sizes_of(call, rules.coordinates == "tf_crop_and_resize"));
-  ASSAY_TRY(rules.axes, resized_axes(call, sizes));
+  ASSAY_TRY(const ResizeRules rules, rules_of(call));
+  ASSAY_TRY(const Sizes sizes, sizes_of(call, rules.reads_a_region()));
+  ASSAY_TRY(const std::vector<ResizedAxis> axes, resized_axes(call, sizes));
   const DType dtype = call.dtype(0);
-  const bool nearest = rules.mode == Resize::Mode::kNearest;
+  const bool nearest = rules.mode == ResizeMode::kNearest;
   if (!nearest && dtype == DType::kBool) return call.invalid("a mode that blends elements of type bool");
   Value x = call.operand(0);
   if (!nearest && !x.is_real()) {
@@ -192,14 +188,14 @@ Outputs resize(const Call& call) {
     x = Value(DType::kFloat64, x.shape(), std::move(all));
   }
   Shape shape = x.shape();
-  for (const ResizedAxis& axis : rules.axes) shape[static_cast<std::size_t>(axis.axis)] = axis.to;
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  for (const ResizedAxis& axis : axes) shape = resized(std::move(shape), axis);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   if (count == 0) return Values{gathered(call.operand(0), std::move(shape), {})};
-  const double outside = nearest ? lowering::outside_element(rules, dtype) : rules.outside;
-  for (const ResizedAxis& axis : rules.axes) {
-    const auto samples = lowering::samples_of(call.node(), rules, axis);
-    if (!samples) return call.unsupported("an axis with so many places and weights");
-    x = nearest ? picked(x, axis, *samples, outside) : blended(call, x, axis, *samples, outside);
+  const double outside =
+      nearest && !x.is_real() ? static_cast<double>(to_level(rules.outside, 0, dtype)) : rules.outside;
+  for (const ResizedAxis& axis : axes) {
+    ASSAY_TRY(const AxisPlaces from, places_of(call, rules, axis));
+    ASSAY_TRY(x, nearest ? picked(call, x, axis, from, outside) : blended(call, x, axis, from, outside));
   }
   return Values{nearest ? x : rounded_back(x, dtype)};
 }

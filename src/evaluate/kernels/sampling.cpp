@@ -142,10 +142,10 @@ Outputs grid_sample(const Call& call) {
   const std::int64_t size = count_of(extents), channels = from[1], axes = of_grid.back();
   Shape shape{from[0], channels};
   shape.insert(shape.end(), of_grid.begin() + 1, of_grid.end() - 1);
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const std::int64_t points = count_of(Shape(of_grid.begin() + 1, of_grid.end() - 1));
   if (size == 0 && count > 0) return call.invalid("an image without elements");
-  Reals y(static_cast<std::size_t>(count));
+  Reals y(count);
   const double cost = 50.0 + static_cast<double>(channels) * std::pow(4.0, axes);
   parallel(call.threads(), count == 0 ? 0 : from[0] * points, cost, [&](std::int64_t begin, std::int64_t end) {
     std::vector<Taps> taps(static_cast<std::size_t>(axes));
@@ -177,12 +177,12 @@ Outputs affine_grid(const Call& call) {
   Shape shape{size[0]};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.push_back(axes);
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const bool align = call.integer("align_corners", 0) != 0;
   const Shape extents(size.begin() + 2, size.end());
   const std::int64_t points = count_of(extents);
   Reals y;
-  y.reserve(static_cast<std::size_t>(count));
+  y.reserve(count);
   Reals at(static_cast<std::size_t>(axes + 1), 1.0);  // the last axis first, then 1
   for (std::int64_t n = 0; count > 0 && n < size[0]; ++n)
     for (std::int64_t p = 0; p < points; ++p) {
@@ -205,79 +205,120 @@ Outputs affine_grid(const Call& call) {
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
 }
 
-// A convolution whose window reads moved places: they are sampled, then multiplied with the weights as a matrix.
-Outputs deformed_convolution(const Call& call) {
-  ASSAY_TRY(const auto x, call.reals(0));
-  ASSAY_TRY(const auto w, call.reals(1));
-  ASSAY_TRY(const auto moves, call.reals(2));
+namespace {
+
+/// The operands and extents of one DeformConv.
+struct Deformed {
+  graph::Window window;
+  Shape extents, out;  ///< spatial, of the input and of the result
+  std::span<const double> x, offsets, mask{};
+  std::int64_t channels = 0, groups = 1;  ///< `groups`: those that share offsets
+  std::int64_t taps = 1, points = 1;
+
+  [[nodiscard]] Shape shape_of(std::int64_t batch, std::int64_t second) const {
+    Shape shape{batch, second};
+    shape.insert(shape.end(), out.begin(), out.end());
+    return shape;
+  }
+};
+
+// Where a tap of the window of a point reads each axis. `first`: of the offsets of this item, group and tap.
+void read_taps(const Deformed& from, std::int64_t tap, std::int64_t point, std::int64_t first, std::span<Taps> taps) {
+  for (std::size_t axis = taps.size(); axis-- > 0;) {
+    const std::int64_t k = tap % from.window.kernel[axis], i = point % from.out[axis];
+    tap /= from.window.kernel[axis];
+    point /= from.out[axis];
+    const auto place =
+        static_cast<double>(i * from.window.stride[axis] - from.window.before[axis] + k * from.window.dilation[axis]);
+    const auto offset = static_cast<std::size_t>(first + static_cast<std::int64_t>(axis) * from.points);
+    taps[axis] = taps_of(place + from.offsets[offset], from.extents[axis], {});
+  }
+}
+
+// The elements that the windows of item `n` read: [channels, taps, points].
+void sample_columns(const Deformed& from, std::int64_t n, Reals& columns) {
+  const std::int64_t per_group = from.channels / from.groups, size = count_of(from.extents);
+  const auto axes = static_cast<std::int64_t>(from.extents.size());
+  std::vector<Taps> taps(from.extents.size());
+  Point point;
+  for (std::int64_t item = 0; item < from.groups * from.taps * from.points; ++item) {
+    const std::int64_t g = item / from.points / from.taps, tap = item / from.points % from.taps, p = item % from.points;
+    const std::int64_t row = (n * from.groups + g) * from.taps + tap;
+    read_taps(from, tap, p, row * axes * from.points + p, taps);
+    combine_axes(taps, from.extents, point);
+    const double share = from.mask.empty() ? 1.0 : from.mask[static_cast<std::size_t>(row * from.points + p)];
+    for (std::int64_t c = g * per_group; c < (g + 1) * per_group; ++c)
+      columns[static_cast<std::size_t>((c * from.taps + tap) * from.points + p)] =
+          share * read_point(from.x.data() + (n * from.channels + c) * size, point);
+  }
+}
+
+// Checks the operands, the bias excepted.
+Result<Deformed> deformed(const Call& call) {
   const Shape &in = call.shape(0), &of_w = call.shape(1);
   if (in.size() < 3 || of_w.size() != in.size()) return call.invalid("its input or weights have another rank");
-  const auto axes = static_cast<std::int64_t>(in.size()) - 2;
-  const std::int64_t groups = call.integer("group", 1), move_groups = call.integer("offset_group", 1);
-  const std::int64_t batch = in[0], channels = in[1], filters = of_w[0], own = of_w[1];
-  if (groups < 1 || move_groups < 1 || channels != own * groups || filters % groups != 0 || channels % move_groups != 0)
-    return call.invalid("the channels do not fit the weights and the groups");
-  const Shape extents(in.begin() + 2, in.end()), kernel(of_w.begin() + 2, of_w.end());
-  ASSAY_TRY(const graph::Window window, window_of(call, in, kernel));
-  Shape out;
-  for (std::size_t i = 0; i < extents.size(); ++i)
-    out.push_back(std::max<std::int64_t>(window.count(i, extents[i]), 0));
-  const std::int64_t taps = count_of(kernel), points = count_of(out), size = count_of(extents);
-  Shape expected{batch, move_groups * taps * axes};
-  expected.insert(expected.end(), out.begin(), out.end());
-  if (call.shape(2) != expected)
-    return call.invalid("offsets " + to_string(call.shape(2)) + " instead of " + to_string(expected));
-  std::span<const double> bias, mask;
+  ASSAY_TRY(const auto x, call.reals(0));
+  ASSAY_TRY(const auto offsets, call.reals(2));
+  ASSAY_TRY(graph::Window window, window_of(call, in, Shape(of_w.begin() + 2, of_w.end())));
+  Deformed from{.window = std::move(window),
+                .extents = Shape(in.begin() + 2, in.end()),
+                .out = {},
+                .x = x,
+                .offsets = offsets,
+                .channels = in[1],
+                .groups = call.integer("offset_group", 1)};
+  if (from.groups < 1 || from.groups > std::max<std::int64_t>(in[1], 1) || in[1] % from.groups != 0)
+    return call.invalid("the channels do not fit the offset_group");
+  for (std::size_t i = 0; i < from.extents.size(); ++i)
+    from.out.push_back(std::max<std::int64_t>(from.window.count(i, from.extents[i]), 0));
+  ASSAY_CHECK_OK(call.elements_of(from.out));
+  from.taps = count_of(from.window.kernel);
+  from.points = count_of(from.out);
+  const Shape of_offsets = from.shape_of(in[0], from.groups * from.taps * static_cast<std::int64_t>(from.out.size())),
+              of_mask = from.shape_of(in[0], from.groups * from.taps);
+  if (call.shape(2) != of_offsets)
+    return call.invalid("offsets " + to_string(call.shape(2)) + " instead of " + to_string(of_offsets));
+  if (call.has(4)) {
+    ASSAY_TRY(from.mask, call.reals(4));
+    if (call.shape(4) != of_mask)
+      return call.invalid("a mask " + to_string(call.shape(4)) + " instead of " + to_string(of_mask));
+  }
+  return from;
+}
+
+}  // namespace
+
+// A convolution whose window reads places with offsets: they are sampled, then multiplied with the weights as a matrix.
+Outputs deformed_convolution(const Call& call) {
+  ASSAY_TRY(const Deformed from, deformed(call));
+  ASSAY_TRY(const auto w, call.reals(1));
+  const Shape& of_w = call.shape(1);
+  const std::int64_t groups = call.integer("group", 1), batch = call.shape(0)[0], filters = of_w[0], own = of_w[1];
+  if (groups < 1 || groups > std::max<std::int64_t>(from.channels, 1) || from.channels != own * groups ||
+      filters % groups != 0)
+    return call.invalid("the channels do not fit the weights and the group");
+  std::span<const double> bias;
   if (call.has(3)) {
     ASSAY_TRY(bias, call.reals(3));
     if (static_cast<std::int64_t>(bias.size()) != filters) return call.invalid("the bias does not fit the weights");
   }
-  if (call.has(4)) {
-    ASSAY_TRY(mask, call.reals(4));
-    expected[1] = move_groups * taps;
-    if (call.shape(4) != expected)
-      return call.invalid("a mask " + to_string(call.shape(4)) + " instead of " + to_string(expected));
-  }
-  Shape shape{batch, filters};
-  shape.insert(shape.end(), out.begin(), out.end());
-  Reals y(static_cast<std::size_t>(count_of(shape)), 0.0);
-  const std::int64_t per_move = channels / move_groups;
-  parallel(
-      call.threads(), batch, static_cast<double>(channels * taps * points) * 50,
-      [&](std::int64_t begin, std::int64_t end) {
-        Reals columns(static_cast<std::size_t>(channels * taps * points));
-        std::vector<Taps> read(static_cast<std::size_t>(axes));
-        Point point;
-        for (std::int64_t n = begin; n < end; ++n) {
-          for (std::int64_t item = 0; item < move_groups * taps * points; ++item) {
-            const std::int64_t g = item / points / taps, tap = item / points % taps, p = item % points;
-            std::int64_t rest_tap = tap, rest_point = p;
-            for (std::int64_t axis = axes; axis-- > 0;) {
-              const auto a = static_cast<std::size_t>(axis);
-              const std::int64_t k = rest_tap % kernel[a], i = rest_point % out[a];
-              rest_tap /= kernel[a];
-              rest_point /= out[a];
-              const double move =
-                  moves[static_cast<std::size_t>((((n * move_groups + g) * taps + tap) * axes + axis) * points + p)];
-              const double place =
-                  static_cast<double>(i * window.stride[a] - window.before[a] + k * window.dilation[a]) + move;
-              read[a] = taps_of(place, extents[a], {});
-            }
-            combine_axes(read, extents, point);
-            const double share =
-                mask.empty() ? 1.0 : mask[static_cast<std::size_t>(((n * move_groups + g) * taps + tap) * points + p)];
-            for (std::int64_t c = g * per_move; c < (g + 1) * per_move; ++c)
-              columns[static_cast<std::size_t>((c * taps + tap) * points + p)] =
-                  share * read_point(x.data() + (n * channels + c) * size, point);
-          }
-          const std::int64_t depth = own * taps, rows = filters / groups;
-          for (std::int64_t g = 0; g < groups; ++g)
-            add_product({w.data() + g * rows * depth, depth, 1}, {columns.data() + g * depth * points, points, 1},
-                        y.data() + (n * filters + g * rows) * points, rows, depth, points, 1);
-          for (std::int64_t i = 0; !bias.empty() && i < filters * points; ++i)
-            y[static_cast<std::size_t>(n * filters * points + i)] += bias[static_cast<std::size_t>(i / points)];
-        }
-      });
+  Shape shape = from.shape_of(batch, filters);
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  ASSAY_TRY(const std::size_t in_columns, call.elements_of({from.channels, from.taps, from.points}));
+  if (count_of(from.extents) == 0 && count > 0) return call.invalid("an image without elements");
+  Reals y(count, 0.0);
+  const std::int64_t points = from.points, depth = own * from.taps, rows = filters / groups;
+  parallel(call.threads(), batch, static_cast<double>(in_columns) * 50, [&](std::int64_t begin, std::int64_t end) {
+    Reals columns(in_columns);
+    for (std::int64_t n = begin; n < end; ++n) {
+      sample_columns(from, n, columns);
+      for (std::int64_t g = 0; g < groups; ++g)
+        add_product({w.data() + g * rows * depth, depth, 1}, {columns.data() + g * depth * points, points, 1},
+                    y.data() + (n * filters + g * rows) * points, rows, depth, points, 1);
+      for (std::int64_t i = 0; !bias.empty() && i < filters * points; ++i)
+        y[static_cast<std::size_t>(n * filters * points + i)] += bias[static_cast<std::size_t>(i / points)];
+    }
+  });
   return Values{Value(call.dtype(0), std::move(shape), std::move(y))};
 }
 

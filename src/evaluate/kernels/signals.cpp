@@ -88,8 +88,8 @@ Result<Value> spectrum_of(const Call& call, const Value& x, std::int64_t axis, c
   const std::int64_t bins = wanted.bins(), width = wanted.gives_reals() ? 1 : 2;
   shape[static_cast<std::size_t>(axis)] = bins;
   shape.back() = width;
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
-  Reals y(static_cast<std::size_t>(count));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
+  Reals y(count);
   const Fourier fourier(wanted.length, wanted.inverse);
   const std::int64_t read = std::min(parts.extent, wanted.gives_reals() ? wanted.length / 2 + 1 : wanted.length);
   parallel(call.threads(), parts.outer * parts.inner, 20.0 * static_cast<double>(wanted.length),
@@ -160,9 +160,9 @@ Outputs short_time_transform(const Call& call) {
   const std::int64_t frames = 1 + (in[1] - length) / step,
                      size = window.empty() ? length : static_cast<std::int64_t>(window.size());
   const Shape shape{in[0], frames, size, in[2]};
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   Reals cut;
-  cut.reserve(static_cast<std::size_t>(count));
+  cut.reserve(count);
   for (std::int64_t b = 0; b < in[0]; ++b)
     for (std::int64_t f = 0; f < frames; ++f)
       for (std::int64_t i = 0; i < size; ++i)
@@ -186,7 +186,7 @@ Result<DType> stated_type(const Call& call) {
 Outputs cosine_window(const Call& call, double c0, double c1, double c2) {
   ASSAY_TRY(const std::int64_t size, call.integer_scalar(0));
   ASSAY_TRY(const DType dtype, stated_type(call));
-  if (size < 0 || size > kMostBins) return call.invalid("a window of " + std::to_string(size) + " elements");
+  ASSAY_CHECK_OK(call.elements_of({size}));
   const auto length = static_cast<double>(call.integer("periodic", 1) != 0 ? size : size - 1);
   Reals y;
   for (std::int64_t n = 0; n < size; ++n) {
@@ -209,9 +209,11 @@ Outputs mel_weight_matrix(const Call& call) {
   ASSAY_TRY(const DType dtype, stated_type(call));
   if (bands < 1 || length < 1 || rate < 1 || bands > kMostBins || length > kMostBins)
     return call.invalid("a number below 1, or a huge one");
+  const std::int64_t bins = length / 2 + 1;
+  const Shape shape{bins, bands};
+  ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double first = mel(lower), step = (mel(upper) - first) / static_cast<double>(bands + 2);
-  const std::int64_t bins = length / 2 + 1;
   std::vector<std::int64_t> edges;
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (first + step * static_cast<double>(i)) / 2595) - 1);
@@ -219,9 +221,7 @@ Outputs mel_weight_matrix(const Call& call) {
     if (!(bin >= 0 && bin < static_cast<double>(bins))) return call.invalid("an edge of a band beyond the spectrum");
     edges.push_back(static_cast<std::int64_t>(bin));
   }
-  const Shape shape{bins, bands};
-  ASSAY_TRY(const std::int64_t count, element_count(shape));
-  Reals y(static_cast<std::size_t>(count), 0.0);
+  Reals y(count, 0.0);
   for (std::int64_t i = 0; i < bands; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t low = edges[at], middle = edges[at + 1], high = edges[at + 2];
