@@ -90,8 +90,8 @@ Result<Verdict> OutputChecks::judge_with(const Reference& reference, const Outpu
 
 bool OutputChecks::may_dispute(const Verdict& verdict) const {
   return verdict.verification == Verification::kWrong && verdict.ratio && *verdict.ratio <= kMayBeDisputed &&
-         !task_.reference.quantised && task_.arithmetic != DType::kFloat64 && task_.reference.given_outputs.empty() &&
-         reference_.name != "given";
+         std::ranges::none_of(verdict.outputs, &OutputVerdict::uncorrelated) && !task_.reference.quantised &&
+         task_.arithmetic != DType::kFloat64 && task_.reference.given_outputs.empty() && reference_.name != "given";
 }
 
 const std::vector<Opinion>* OutputChecks::known_opinions() const {

@@ -216,6 +216,7 @@ class OutputJudge {
     if (honest_ != nullptr && options_.honest->runs > 1 && honest.correlation > kHonestCorrelation &&
         e.elements >= kLeastToCorrelate && e.reference_deviation > 0.0 && e.correlation < kLeastCorrelation) {
       verdict_.ratio = std::max(verdict_.ratio, 2.0);
+      verdict_.uncorrelated = true;
       beyond_ = fmt::format("correlates with the reference by {:.2g}, where honest runs correlate by {:.2g}; {}",
                             e.correlation, honest.correlation, largest);
     }

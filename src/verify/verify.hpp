@@ -68,6 +68,7 @@ struct OutputVerdict {
   std::size_t set = 0;         ///< of the element with the largest error (over its limit), as in VerifyOptions::sets
   std::int64_t element = -1;   ///< its index; -1: none
   double ratio = 0.0;          ///< of the worst criterion, error / limit: <= 1 passes
+  bool uncorrelated = false;   ///< wrong, whatever the limits are: honest runs correlate with the reference
   bool undecided = false;      ///< unverified because the honest error is not known: neither right nor wrong is shown
   std::string message;         ///< why it is not verified; "" when it is
 };
