@@ -298,11 +298,11 @@ class Results:
         return [r for r in self.faulty if self.material(r) and not self.caught(r)]
 
     def decided_in_float64(self):
-        """How many verdicts came from it, and how many faults are neither caught nor passed, because nothing decided."""
-        decided = [r for r in self.faulty if (r.get("reference") or "").endswith("-float64")]
-        undecided = [r for r in self.faulty if self.effect(r) > 0 and r["verification"] == "ill_conditioned" and r not in decided]
-        return (f"decided in float64: {len(decided)} faults, {sum(map(self.caught, decided))} of them caught; "
-                f"{sum((r.get('reference') or '').endswith('-float64') for r in self.right)} right runs; ill_conditioned: {len(undecided)} faults")
+        """A sentence: how many verdicts are by float64, and how many other faults have no verdict."""
+        faults, right = ([r for r in rows if (r.get("reference") or "").endswith("-float64")] for rows in (self.faulty, self.right))
+        without = sum(self.effect(r) > 0 and r["verification"] == "ill_conditioned" and r not in faults for r in self.faulty)
+        return (f"decided in float64: {len(faults)} faults, {sum(map(self.caught, faults))} of them caught, and {len(right)} right runs; "
+                f"other faults that are ill_conditioned: {without}")
 
     def false_alarms(self):
         return [r for r in self.right if r.get("verification") == "wrong" and key(r)[:3] not in FINDINGS]

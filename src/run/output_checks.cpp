@@ -120,9 +120,9 @@ Result<std::optional<OutputChecks::Judged>> OutputChecks::by_exact(const Opinion
     return std::nullopt;
   other.honest = exact.honest;
   ASSAY_TRY(Verdict verdict, judge_with(other, computed));
-  std::optional<double> apart = verdict.error_limit;
-  if (apart) *apart += reference.max_abs_error.value_or(0);
-  return Judged{std::move(verdict), apart};
+  std::optional<double> allowed_difference = verdict.error_limit;
+  if (allowed_difference) *allowed_difference += reference.max_abs_error.value_or(0);
+  return Judged{std::move(verdict), allowed_difference};
 }
 
 Result<OutputChecks::Judged> OutputChecks::by_opinions(Verdict verdict, const OutputsOfSets& computed,
@@ -156,8 +156,8 @@ Result<OutputChecks::Judged> OutputChecks::by_opinions(Verdict verdict, const Ou
       agrees.empty() ? "it is not known who errs"
                      : fmt::format("{} and {} agree with each other, not with the reference", row_.engine, agrees);
   verdict.message = fmt::format("disputed: {}: {}; float64 could not decide: {}", who, verdict.message, why);
-  const std::optional<double> apart = verdict.max_abs_error;
-  return Judged{std::move(verdict), apart};
+  const std::optional<double> allowed_difference = verdict.max_abs_error;
+  return Judged{std::move(verdict), allowed_difference};
 }
 
 // Each launch begins with another set.
@@ -236,7 +236,7 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
 void OutputChecks::set_compared(const Judged& judged) {
   const Verdict& verdict = judged.verdict;
   set_verdict(verdict);
-  apart_ = judged.apart;
+  allowed_difference_ = judged.allowed_difference;
   compared_.worst = verdict.worst_set;
   if (!reference_.honest && !reference_.why_no_honest.empty())
     row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
@@ -252,7 +252,7 @@ Status OutputChecks::decide(const std::vector<Opinion>& opinions) {
     ASSAY_TRY(const Judged found, by_opinions(*std::exchange(disputed_, std::nullopt), compared_, opinions));
     set_compared(found);
   }
-  for (const Again& later : std::exchange(again_, {})) {
+  for (const AfterSampling& later : std::exchange(undecided_after_sampling_, {})) {
     if (!is_right()) break;
     ASSAY_TRY(const Judged found, judged(later.outputs, &opinions));
     set_again(found.verdict, later.stream);
@@ -317,7 +317,7 @@ Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
         continue;
       }
     }
-    again_.push_back({stream, std::move(again)});
+    undecided_after_sampling_.push_back({stream, std::move(again)});
   }
   if (!is_disputed()) row_.checked += "; again after sampling";
   return {};
@@ -341,9 +341,9 @@ void OutputChecks::set_ids_checked() {
 }
 
 Status OutputChecks::check_timed_tokens() {
-  if (!task_.generation || reference_.largest.empty() || !apart_ || generations_ == 0) return {};
-  // Both logits may be off by as much.
-  ASSAY_TRY(ids_, TimedIdsCheck::compare(tokens_file(), reference_.largest, 2 * *apart_));
+  if (!task_.generation || reference_.largest.empty() || !allowed_difference_ || generations_ == 0) return {};
+  // Both logits may differ by as much.
+  ASSAY_TRY(ids_, TimedIdsCheck::compare(tokens_file(), reference_.largest, 2 * *allowed_difference_));
   if (!ids_->expects_force()) set_ids_checked();
   return {};
 }

@@ -54,10 +54,10 @@ class OutputChecks {
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
   /// Whether outputs differ from the reference's by so little that the reference may be the one that errs, and other
-  /// engines have not been asked yet: then decide() is needed, and the row is unverified until then. Never of models
-  /// that are quantised or compute in float64, and of outputs that came with the model, which say what it should
-  /// compute.
-  [[nodiscard]] bool is_disputed() const { return disputed_ || !again_.empty(); }
+  /// engines have not been asked yet: then decide() is needed. A row whose first outputs are disputed is unverified
+  /// until then. Never of models that are quantised or compute in float64, and of outputs that came with the model,
+  /// which say what it should compute.
+  [[nodiscard]] bool is_disputed() const { return disputed_ || !undecided_after_sampling_.empty(); }
   /// Judges what is_disputed() by what other engines computed: by float64 if it could be computed, else nobody decides.
   /// Then compares the token ids that after() left. Errors: those of judge() and TimedIdsCheck::compare().
   [[nodiscard]] Status decide(const std::vector<Opinion>& opinions);
@@ -84,10 +84,10 @@ class OutputChecks {
                                               const std::string& name, const Deadline& deadline);
   struct Judged {
     Verdict verdict;
-    /// How far right outputs of the candidate may be from those of the reference; nullopt: there is no limit.
-    std::optional<double> apart{};
+    /// Outputs that differ more than this from the reference's, in any element, are wrong; nullopt: no limit is known.
+    std::optional<double> allowed_difference{};
   };
-  struct Again {
+  struct AfterSampling {
     int stream = 0;
     OutputsOfSets outputs;
   };
@@ -121,9 +121,11 @@ class OutputChecks {
   std::filesystem::path scratch_;
   Json fingerprint_;
   OutputsOfSets compared_;
-  std::optional<Verdict> disputed_;  ///< by the reference, of what before() compared, until decide()
-  std::vector<Again> again_;         ///< what after() computed for decide()
-  std::optional<double> apart_;      ///< Judged::apart of the row's verdict
+  /// The verdict on what before() compared, if it is disputed and decide() has not been called.
+  std::optional<Verdict> disputed_;
+  /// Outputs after sampling that wait for decide().
+  std::vector<AfterSampling> undecided_after_sampling_;
+  std::optional<double> allowed_difference_;
   std::optional<TimedIdsCheck> ids_;
   std::int64_t generations_ = 0;
   bool limit_decides_ = true;  ///< Verdict::limit_decides of the row's verdict

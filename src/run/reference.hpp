@@ -25,7 +25,8 @@ struct Opinion {
   bool exact = false;                            ///< in float64, by kernels of its own: its verdict counts
   std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell; empty: it could not
   std::string why_none{};                        ///< why it could not
-  bool may_answer_later = false;                 ///< what it lacked was time or memory
+  /// It lacked time or memory, and may have enough another time.
+  bool may_answer_later = false;
   /// If it is exact: the honest error, that of the reference itself included (with_reference_error()); nullopt:
   /// unknown.
   std::optional<HonestErrors> honest{};

@@ -54,7 +54,7 @@ Status ReferenceSet::make_for(LocalTask& local, Slowest& slowest) {
 
 void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   made_.clear();
-  asked_.clear();
+  unanswered_.clear();
   chosen_.clear();
   forced_.clear();
   std::map<std::string, Slowest> slowest;  // by model_key()
@@ -71,8 +71,8 @@ Result<std::vector<Opinion>> ReferenceSet::ask(const LocalTask& local, const Dea
   constexpr double kClearlyMore = 1.5;
   Reference& reference = of(local);
   const std::string key = local.reference_key(*services_.registry);
-  if (const auto asked = asked_.find(key);
-      asked != asked_.end() &&
+  if (const auto asked = unanswered_.find(key);
+      asked != unanswered_.end() &&
       static_cast<double>(deadline.left().count()) < kClearlyMore * static_cast<double>(asked->second.limit.count()))
     return asked->second.opinions;
   const WorkTimer::Scope work(services_.timer, Work::kReferences);
@@ -83,8 +83,10 @@ Result<std::vector<Opinion>> ReferenceSet::ask(const LocalTask& local, const Dea
   Result<std::vector<Opinion>> opinions = maker_.ask(local.task, reference, limit);
   maker_.release();
   if (!opinions) return opinions;
-  asked_[key] = {*opinions, limit};
-  if (std::ranges::none_of(*opinions, &Opinion::may_answer_later)) reference.opinions = *opinions;
+  if (std::ranges::any_of(*opinions, &Opinion::may_answer_later))
+    unanswered_[key] = {*opinions, limit};
+  else
+    reference.opinions = *opinions;
   return opinions;
 }
 

@@ -52,9 +52,10 @@ class ReferenceSet {
   [[nodiscard]] std::optional<Error> invalid_file(const LocalTask& local) const;
 
  private:
-  struct Asked {
+  /// Opinions that may be others if the engines get more time than `limit`.
+  struct Unanswered {
     std::vector<Opinion> opinions;
-    std::chrono::nanoseconds limit{};  ///< the time that they had
+    std::chrono::nanoseconds limit{};
   };
   struct Slowest {
     double ms = 0;
@@ -67,7 +68,7 @@ class ReferenceSet {
   ReferenceMaker& maker_;
   LocalWorkers& workers_;
   std::map<std::string, Reference> made_;                ///< by LocalTask::reference_key()
-  std::map<std::string, Asked> asked_;                   ///< by LocalTask::reference_key()
+  std::map<std::string, Unanswered> unanswered_;         ///< by LocalTask::reference_key()
   std::map<std::string, std::filesystem::path> forced_;  ///< by reference_key(), set and ids
   std::optional<TemporaryDirectory> forced_folder_;
   std::map<std::string, DType> chosen_;  ///< the precision that a runtime chose, by model_key() and target_key()

@@ -73,9 +73,9 @@ Outputs gather_elements(const Call& call) {
 
 /// Tuples of indices, each the beginning of an index into the data.
 struct Tuples {
-  std::vector<std::int64_t> places;  ///< where the first element of each part is
-  std::int64_t size = 1;             ///< elements of a part
-  std::size_t length = 0;            ///< axes that a tuple names
+  std::vector<std::int64_t> first_elements;
+  std::int64_t size = 1;   ///< elements of a part
+  std::size_t length = 0;  ///< axes that a tuple names
 };
 Result<Tuples> tuples_of(const Call& call, std::size_t operand, std::size_t batch_axes) {
   const Value& data = call.operand(0);
@@ -106,7 +106,7 @@ Result<Tuples> tuples_of(const Call& call, std::size_t operand, std::size_t batc
                             " elements");
       place += (index < 0 ? index + extent : index) * strides[batch_axes + k];
     }
-    tuples.places.push_back(place);
+    tuples.first_elements.push_back(place);
   }
   return tuples;
 }
@@ -120,7 +120,7 @@ Outputs gather_nd(const Call& call) {
   ASSAY_TRY(const std::size_t count, call.elements_of(shape));
   std::vector<std::int64_t> places;
   places.reserve(count);
-  for (const std::int64_t first : tuples.places)
+  for (const std::int64_t first : tuples.first_elements)
     for (std::int64_t i = 0; i < tuples.size; ++i) places.push_back(first + i);
   return Values{gathered(call.operand(0), std::move(shape), places)};
 }
@@ -161,9 +161,9 @@ Outputs scatter_elements(const Call& call) {
 
 Outputs scatter_nd(const Call& call) {
   ASSAY_TRY(const Tuples tuples, tuples_of(call, 1, 0));
-  ASSAY_CHECK_OK(call.elements_of({static_cast<std::int64_t>(tuples.places.size()), tuples.size}));
+  ASSAY_CHECK_OK(call.elements_of({static_cast<std::int64_t>(tuples.first_elements.size()), tuples.size}));
   std::vector<std::int64_t> places;
-  for (const std::int64_t first : tuples.places)
+  for (const std::int64_t first : tuples.first_elements)
     for (std::int64_t i = 0; i < tuples.size; ++i) places.push_back(first + i);
   return replaced(call, places, call.operand(2));
 }

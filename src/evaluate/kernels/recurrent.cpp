@@ -17,7 +17,7 @@ namespace {
 /// An activation, with the parameters of a node that does not state them. Source: ONNX's description of RNN. (Its
 /// ThresholdedRelu has x where x ≥ alpha; that of the operator of this name has it where x > alpha.)
 struct Activation {
-  std::string_view name;  ///< in lower case
+  std::string_view lower_case_name;
   double (*apply)(double x, double alpha, double beta);
   double alpha = 0, beta = 0;
 };
@@ -53,7 +53,7 @@ Result<std::vector<Activation>> activations_of(const Call& call, std::span<const
   const auto alphas = floats_of(call.node(), "activation_alpha"), betas = floats_of(call.node(), "activation_beta");
   std::vector<Activation> all;
   for (std::size_t i = 0; i < directions * usual.size(); ++i) {
-    const auto known = std::ranges::find(kActivations, lower(names[i]), &Activation::name);
+    const auto known = std::ranges::find(kActivations, lower(names[i]), &Activation::lower_case_name);
     if (known == kActivations.end()) return call.invalid("the unknown activation " + shown(names[i]));
     all.push_back(*known);
     if (i < alphas.size()) all.back().alpha = double{alphas[i]};

@@ -16,7 +16,7 @@ namespace {
 struct Rows {
   Value sorted;  ///< [rows, size]
   std::size_t size = 1;
-  Shape shape;  ///< of the result
+  Shape result_shape;
 };
 
 Result<Rows> rows_of(const Call& call) {
@@ -37,7 +37,7 @@ Result<Rows> rows_of(const Call& call) {
       walk.shape.push_back(x.extent(axis));
       walk.strides.push_back(strides[static_cast<std::size_t>(axis)]);
     }
-    if (!reduced || call.integer("keepdims", 1) != 0) rows.shape.push_back(reduced ? 1 : x.extent(axis));
+    if (!reduced || call.integer("keepdims", 1) != 0) rows.result_shape.push_back(reduced ? 1 : x.extent(axis));
   }
   std::ranges::sort(axes);
   for (const std::int64_t axis : axes) {
@@ -45,7 +45,7 @@ Result<Rows> rows_of(const Call& call) {
     walk.strides.push_back(strides[static_cast<std::size_t>(axis)]);
     rows.size *= static_cast<std::size_t>(x.extent(axis));
   }
-  ASSAY_CHECK_OK(call.elements_of(rows.shape));
+  ASSAY_CHECK_OK(call.elements_of(rows.result_shape));
   rows.sorted = gathered(x, walk);
   return rows;
 }
@@ -54,17 +54,18 @@ Result<Rows> rows_of(const Call& call) {
 template <class OfReals, class OfIntegers>
 Outputs reduced(const Call& call, OfReals of_reals, OfIntegers of_integers) {
   ASSAY_TRY(const Rows rows, rows_of(call));
-  const auto count = static_cast<std::size_t>(count_of(rows.shape));
+  const auto count = static_cast<std::size_t>(count_of(rows.result_shape));
   const auto each = [&](auto elements, auto f) {
     using T = std::remove_cvref_t<decltype(elements[0])>;
     std::vector<T> y(count);
     for (std::size_t i = 0; i < count; ++i) y[i] = f(elements.subspan(i * rows.size, rows.size));
     return y;
   };
-  if (rows.sorted.is_real()) return Values{Value(call.dtype(0), rows.shape, each(rows.sorted.reals(), of_reals))};
+  if (rows.sorted.is_real())
+    return Values{Value(call.dtype(0), rows.result_shape, each(rows.sorted.reals(), of_reals))};
   Integers y = each(rows.sorted.integers(), of_integers);
   for (std::int64_t& one : y) one = wrapped_to(call.dtype(0), one);
-  return Values{Value(call.dtype(0), rows.shape, std::move(y))};
+  return Values{Value(call.dtype(0), rows.result_shape, std::move(y))};
 }
 
 template <class T, class F>

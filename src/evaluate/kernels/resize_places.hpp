@@ -27,12 +27,13 @@ struct ResizeRules {
   [[nodiscard]] bool reads_a_region() const { return coordinates == "tf_crop_and_resize"; }
 };
 
-/// An axis that changes.
+/// An axis that changes: number `axis` of the input, counted from 0. `length` is the extent of the output or, if the
+/// node states scales, from · scale.
 struct ResizedAxis {
-  std::int64_t axis = 0;          ///< of the input, counted from 0
+  std::int64_t axis = 0;
   std::int64_t from = 0, to = 0;  ///< its extents in the input and in the output; at least 1
   float scale = 1;
-  float length = 1;          ///< of the output: from · scale if the node states scales
+  float length = 1;
   float begin = 0, end = 1;  ///< the region that tf_crop_and_resize reads; 1 is the last element
 };
 
