@@ -58,6 +58,19 @@ std::string since_words() {
   return time + " UTC";
 }
 
+// Whether the disk has much more space than saving needs. DuckDB may end the program if the disk becomes full while it
+// writes, and a run that goes on must not end so. The snapshot is written again as a whole.
+Status check_room(const fs::path& database) {
+  std::error_code error;
+  const std::uintmax_t snapshot = fs::file_size(snapshot_path(database), error);
+  const std::uintmax_t needed = kRoomBytes + (error ? 0 : 2 * snapshot);
+  const fs::space_info space = fs::space(fs::absolute(database, error).parent_path(), error);
+  if (error || space.available >= needed) return {};
+  constexpr std::uintmax_t kMegabyte = 1'000'000;
+  return fail(ErrorCode::kInternal, fmt::format("the disk of '{}' has {} MB free; saving during a run requires {} MB",
+                                                database.string(), space.available / kMegabyte, needed / kMegabyte));
+}
+
 }  // namespace
 
 Result<MeasuringMark> MeasuringMark::begin(const fs::path& database, const std::string& command) {
@@ -137,23 +150,6 @@ void ProgressFile::write() {
   if (const Status written = write_file_atomically(path_, pieces, Persistence::kScratch); !written)
     log_verbose("progress is not shown: {}", written.error().message);
 }
-
-namespace {
-
-// Whether the disk has much more space than saving needs. DuckDB may end the program if the disk becomes full while it
-// writes, and a run that goes on must not end so. The snapshot is written again as a whole.
-Status check_room(const fs::path& database) {
-  std::error_code error;
-  const std::uintmax_t snapshot = fs::file_size(snapshot_path(database), error);
-  const std::uintmax_t needed = kRoomBytes + (error ? 0 : 2 * snapshot);
-  const fs::space_info space = fs::space(fs::absolute(database, error).parent_path(), error);
-  if (error || space.available >= needed) return {};
-  constexpr std::uintmax_t kMegabyte = 1'000'000;
-  return fail(ErrorCode::kInternal, fmt::format("the disk of '{}' has {} MB free; saving during a run requires {} MB",
-                                                database.string(), space.available / kMegabyte, needed / kMegabyte));
-}
-
-}  // namespace
 
 std::function<void()> publisher(const SessionRequest& request) {
   using Clock = std::chrono::steady_clock;
