@@ -147,7 +147,7 @@ TEST(OrderedObject, IsAMapInTheOrderOfInsertionWithAndWithoutAnIndex) {
     EXPECT_EQ(order[1], "k2") << keys;
     EXPECT_EQ(order.back(), "k1");
     auto moved = std::move(object);
-    object.clear();
+    object.clear();  // NOLINT(bugprone-use-after-move): what it tests
     object.emplace("new", 1);
     EXPECT_EQ(object.at("new"), 1);
     EXPECT_EQ(moved.at(key(1)), 7);

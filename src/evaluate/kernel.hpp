@@ -52,8 +52,8 @@ class Call {
   [[nodiscard]] bool has(std::size_t i) const { return i < operands_.size() && operands_[i] != nullptr; }
   /// The operand; one without elements and with no type if it was not given.
   [[nodiscard]] const Value& operand(std::size_t i) const {
-    static const Value kNone(DType::kUndefined, {0}, Integers());
-    return has(i) ? *operands_[i] : kNone;
+    static const Value none(DType::kUndefined, {0}, Integers());
+    return has(i) ? *operands_[i] : none;
   }
   [[nodiscard]] const Shape& shape(std::size_t i) const { return operand(i).shape(); }
   [[nodiscard]] DType dtype(std::size_t i) const { return operand(i).dtype(); }

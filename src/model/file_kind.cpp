@@ -18,7 +18,8 @@ namespace assay {
 namespace {
 
 constexpr unsigned char kLastPickleProtocol = 5;
-constexpr std::size_t kBeginning = 64 * 1024;  // a StableHLO text may begin with a long comment or resources
+constexpr std::size_t kBeginning =
+    std::size_t{64} * 1024;  // a StableHLO text may begin with a long comment or resources
 
 // The number that PyTorch writes first in a pickle of its old format, and the beginning of a pickle with it.
 constexpr std::string_view kOldTorch{"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14};

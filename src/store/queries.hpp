@@ -42,6 +42,7 @@ struct Query {
 
 /// Store::ask and Store::ask_sql of an open database.
 [[nodiscard]] Result<Rows> ask(Database& database, std::string_view query, const Json& parameters);
+/// Two threads call `cancelled`.
 [[nodiscard]] Result<Rows> ask_sql(Database& database, std::string_view sql, const SqlLimits& limits,
                                    const Cancelled& cancelled = {});
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -216,7 +217,7 @@ TEST_F(AskSqlTest, ErrorsQuoteTheLineAsItWasTyped) {
 TEST_F(AskSqlTest, IsInterruptedAtAnyTime) {
   constexpr const char* kForever =
       "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c WHERE a.range + b.range = c.range - 1";
-  int asked = 0;
+  std::atomic<int> asked = 0;  // two threads ask
   for (const int before : {0, 1, 3}) {
     asked = 0;
     const auto rows = ask_sql(*database_, kForever, {}, [&] { return ++asked > before; });

@@ -171,7 +171,12 @@ TEST_F(ChangedTableTest, AChangeOfAnyColumnIsFoundOneAtATime) {
   for (const ColumnOf& column : columns()) {
     const std::string sql =
         fmt::format("UPDATE {} SET {} {}", column.table, change_of(column), where_first(column.table));
-    EXPECT_THAT(found_after(column.table, sql), names(column)) << sql;
+    const auto findings = found_after(column.table, sql);
+    // By this number a bundle has its launch: if it is another, the launch differs from the bundle.
+    if (column.table == "bundles" && column.name == "launch_id")
+      EXPECT_THAT(findings, Contains(HasSubstr("table launches, column attempt_id: values differ"))) << sql;
+    else
+      EXPECT_THAT(findings, names(column)) << sql;
   }
   EXPECT_THAT(verify(), IsEmpty());
 }

@@ -30,7 +30,7 @@ bool own_folder(char (&folder)[PATH_MAX]) {
   bool found = false;
   while (!found && std::fgets(line, sizeof line, file) != nullptr) {
     if (std::strncmp(line, "0::/", 4) != 0) continue;
-    line[std::strcspn(line, "\n")] = '\0';
+    if (char* const end = std::strchr(line, '\n')) *end = '\0';
     const int length =
         std::snprintf(folder, sizeof folder, "%s%s", mount, std::strcmp(line, "0::/") == 0 ? "" : line + 3);
     found = length > 0 && length < static_cast<int>(sizeof folder);
@@ -43,11 +43,11 @@ bool own_folder(char (&folder)[PATH_MAX]) {
 void remove_abandoned(const char* folder) {
   DIR* const entries = ::opendir(folder);
   if (entries == nullptr) return;
-  while (const dirent* const entry = ::readdir(entries)) {
+  const int place = ::dirfd(entries);
+  while (const dirent* const entry = place < 0 ? nullptr : ::readdir(entries)) {
     if (std::strncmp(entry->d_name, kCgroupName, sizeof kCgroupName - 1) != 0) continue;
     const int supervisor = std::atoi(entry->d_name + sizeof kCgroupName - 1);
-    if (supervisor > 0 && ::kill(supervisor, 0) != 0 && errno == ESRCH)
-      ::unlinkat(::dirfd(entries), entry->d_name, AT_REMOVEDIR);
+    if (supervisor > 0 && ::kill(supervisor, 0) != 0 && errno == ESRCH) ::unlinkat(place, entry->d_name, AT_REMOVEDIR);
   }
   ::closedir(entries);
 }

@@ -76,7 +76,7 @@ int block_signals() {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execv(arguments[0], arguments);
+  ::execv(arguments[0], arguments);  // NOLINT(clang-analyzer-optin.taint.GenericTaint): assay wrote them
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(failed, &error, sizeof error);
   ::_exit(127);
@@ -91,8 +91,7 @@ pid_t start_worker(char** arguments, const Cgroup& cgroup) {
   if (worker == 0) become_worker(arguments, self, ends[1]);
   ::close(ends[1]);
   int error = worker < 0 ? errno : 0;
-  ssize_t got = 0;
-  while (worker > 0 && (got = ::read(ends[0], &error, sizeof error)) < 0 && errno == EINTR) {
+  while (worker > 0 && ::read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
   }
   ::close(ends[0]);
   errno = error;

@@ -35,13 +35,14 @@ void send_message(const std::string& body) { write_all(length_of(body.size()) + 
   while (true) ::pause();
 }
 
-std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+std::string opened(std::size_t levels) { return std::string(levels, '['); }
+std::string nested(std::size_t levels) { return opened(levels) + std::string(levels, ']'); }
 
 void misbehave(const std::string& fault) {
   if (fault == "nested") send_message("{\"protocol\": " + nested(30'000) + "}");
   if (fault == "long") send_message("{\"protocol\": " + nested(300'000) + "}");
-  if (fault == "brackets") send_message(std::string(20'000'000, '['));
-  if (fault == "brackets_that_fit") send_message(std::string(4'000'000, '['));
+  if (fault == "brackets") send_message(opened(20'000'000));
+  if (fault == "brackets_that_fit") send_message(opened(4'000'000));
   if (fault == "garbage") write_all("HTTP/1.1 200 OK\r\n\r\n");
   if (fault == "not_json") send_message("hello");
   if (fault == "empty") send_message("");

@@ -101,7 +101,7 @@ Outputs attention(const Call& call) {
   Values results{call.operand(0).rank() == 4 ? as_value(y, call.dtype(0)) : side_by_side(y, call.dtype(0))};
   results.push_back(as_value(k, call.dtype(1)));
   results.push_back(as_value(v, call.dtype(2)));
-  if (call.wants(3)) results.push_back(Value(call.dtype(0), scores, std::move(shown)));
+  if (call.wants(3)) results.emplace_back(call.dtype(0), scores, std::move(shown));
   return results;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "evaluate/kernel.hpp"
@@ -62,7 +63,7 @@ Outputs non_max_suppression(const Call& call) {
       if (!given(4) || score[i] > least) order.push_back(i);
     // If scores are equal, the earlier box comes first. NaN comes last.
     std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-      return score[a] > score[b] || (score[a] == score[a] && score[b] != score[b]);
+      return score[a] > score[b] || (!std::isnan(score[a]) && std::isnan(score[b]));
     });
     std::vector<Box> kept;
     for (const std::int64_t i : order) {

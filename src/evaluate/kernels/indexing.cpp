@@ -272,7 +272,7 @@ Outputs top_k(const Call& call) {
     }
   }
   Values results{gathered(x, shape, places)};
-  results.push_back(Value(DType::kInt64, std::move(shape), std::move(indices)));
+  results.emplace_back(DType::kInt64, std::move(shape), std::move(indices));
   return results;
 }
 

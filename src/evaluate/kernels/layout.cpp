@@ -18,7 +18,7 @@ Outputs dropout(const Call& call) {
   };
   if (number(2, 0) != 0 && number(1, 0.5) != 0) return call.unsupported("its training mode");
   Values results{call.operand(0)};
-  results.push_back(Value(DType::kBool, call.shape(0), Integers(call.operand(0).count(), 1)));
+  results.emplace_back(DType::kBool, call.shape(0), Integers(call.operand(0).count(), 1));
   return results;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -90,21 +92,22 @@ Result<Term> pair_product(const Call& call, const Term& a, const Term& b, const 
     for (const char label : labels) product *= extents.at(label);
     return product;
   };
-  for (const std::string& labels : {batch + rows + sums, batch + sums + columns, batch + rows + columns}) {
+  const std::string of_left = fmt::format("{}{}{}", batch, rows, sums);
+  const std::string of_right = fmt::format("{}{}{}", batch, sums, columns);
+  std::string of_product = fmt::format("{}{}{}", batch, rows, columns);
+  for (const std::string& labels : {of_left, of_right, of_product}) {
     Shape shape;
     for (const char label : labels) shape.push_back(extents.at(label));
     ASSAY_CHECK_OK(call.elements_of(shape));
   }
   const std::int64_t n = extent_of(batch), m = extent_of(rows), k = extent_of(sums), p = extent_of(columns);
   // A label that only one operand sums is summed there: the other is constant along it, with stride 0.
-  const Value left =
-      gathered(a.value, labelled(a.labels, a.value.shape(), batch + rows + sums, extents)).with_shape({n, m, k});
-  const Value right =
-      gathered(b.value, labelled(b.labels, b.value.shape(), batch + sums + columns, extents)).with_shape({n, k, p});
+  const Value left = gathered(a.value, labelled(a.labels, a.value.shape(), of_left, extents)).with_shape({n, m, k});
+  const Value right = gathered(b.value, labelled(b.labels, b.value.shape(), of_right, extents)).with_shape({n, k, p});
   ASSAY_TRY(const Value product, matrix_product(call, left, right));
   Shape shape;
-  for (const char label : batch + rows + columns) shape.push_back(extents.at(label));
-  return Term{batch + rows + columns, product.with_shape(std::move(shape))};
+  for (const char label : of_product) shape.push_back(extents.at(label));
+  return Term{std::move(of_product), product.with_shape(std::move(shape))};
 }
 
 Outputs einsum(const Call& call) {

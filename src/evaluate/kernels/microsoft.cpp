@@ -160,9 +160,9 @@ Outputs skip_normalised(const Call& call, bool centres, std::size_t bias_place) 
   rows.mean.resize(static_cast<std::size_t>(count_of(of_rows)));
   rows.inverse_deviation.resize(rows.mean.size());
   Values results{Value(x.dtype(), x.shape(), std::move(rows.y))};
-  results.push_back(Value(DType::kFloat32, of_rows, std::move(rows.mean)));
-  results.push_back(Value(DType::kFloat32, of_rows, std::move(rows.inverse_deviation)));
-  results.push_back(Value(x.dtype(), x.shape(), std::move(sum)));
+  results.emplace_back(DType::kFloat32, of_rows, std::move(rows.mean));
+  results.emplace_back(DType::kFloat32, of_rows, std::move(rows.inverse_deviation));
+  results.emplace_back(x.dtype(), x.shape(), std::move(sum));
   return results;
 }
 Outputs skip_layer_normalization(const Call& call) { return skip_normalised(call, true, 4); }
@@ -223,7 +223,7 @@ Outputs embed_layer_normalization(const Call& call) {
       normalise_rows(sum, static_cast<std::size_t>(width), call.number("epsilon", 1e-12F), true, scale, shift);
   Values results{Value(call.dtype(2), shape, std::move(rows.y))};
   results.push_back(Value(DType::kInt32, {batch}, std::move(lengths)));
-  results.push_back(Value(call.dtype(2), shape, std::move(sum)));
+  results.emplace_back(call.dtype(2), shape, std::move(sum));
   return results;
 }
 

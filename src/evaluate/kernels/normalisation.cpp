@@ -63,8 +63,8 @@ Outputs over_last_axes(const Call& call, bool centres) {
   ASSAY_CHECK_OK(call.elements_of(of_rows));
   rows.mean.resize(static_cast<std::size_t>(count_of(of_rows)));
   rows.inverse_deviation.resize(rows.mean.size());
-  results.push_back(Value(DType::kFloat32, of_rows, std::move(rows.mean)));
-  results.push_back(Value(DType::kFloat32, of_rows, std::move(rows.inverse_deviation)));
+  results.emplace_back(DType::kFloat32, of_rows, std::move(rows.mean));
+  results.emplace_back(DType::kFloat32, of_rows, std::move(rows.inverse_deviation));
   return results;
 }
 Outputs layer_normalization(const Call& call) { return over_last_axes(call, true); }
@@ -108,7 +108,7 @@ Outputs batch_normalization(const Call& call) {
     for (const auto& [before, now] : {std::pair(given[2], &mean), std::pair(given[3], &variance)}) {
       Reals all(channels);
       for (std::size_t c = 0; c < channels; ++c) all[c] = before[c] * momentum + (*now)[c] * (1 - momentum);
-      running.push_back(Value(call.dtype(3), call.shape(3), std::move(all)));
+      running.emplace_back(call.dtype(3), call.shape(3), std::move(all));
     }
   }
   Reals factor(channels), shift(channels);

@@ -102,7 +102,7 @@ Outputs max_pool(const Call& call) {
       }
     });
     Values results{Value(x.dtype(), pool.shape, std::move(y))};
-    if (call.wants(1)) results.push_back(Value(DType::kInt64, pool.shape, std::move(places)));
+    if (call.wants(1)) results.emplace_back(DType::kInt64, pool.shape, std::move(places));
     return results;
   });
 }

@@ -113,7 +113,7 @@ Outputs linear_attention(const Call& call) {
              }
            });
   Values results{Value(call.dtype(0), {r.batch, r.tokens, r.q_heads * r.value_width}, std::move(y))};
-  results.push_back(Value(call.has(3) ? call.dtype(3) : call.dtype(0), of_states, std::move(states)));
+  results.emplace_back(call.has(3) ? call.dtype(3) : call.dtype(0), of_states, std::move(states));
   return results;
 }
 
@@ -154,7 +154,7 @@ Outputs causal_convolution(const Call& call) {
     state.insert(state.end(), padded.end() - before, padded.end());
   }
   Values results{Value(call.dtype(0), in, std::move(y))};
-  results.push_back(Value(call.dtype(0), of_state, std::move(state)));
+  results.emplace_back(call.dtype(0), of_state, std::move(state));
   return results;
 }
 

@@ -293,7 +293,7 @@ Outputs softmax_cross_entropy(const Call& call) {
   }
   ASSAY_TRY(Value loss, loss_of(call, logs, call.shape(0)));
   Values results{std::move(loss)};
-  results.push_back(Value(call.dtype(0), call.shape(0), std::move(logs)));
+  results.emplace_back(call.dtype(0), call.shape(0), std::move(logs));
   return results;
 }
 
