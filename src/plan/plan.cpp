@@ -180,7 +180,7 @@ class TargetPlan {
     const EngineEntry& engine = target_.found.entry;
     const bool fixed = engine.fixes_shapes_of(model_.format);
     const bool generates = task.shape.output_tokens > 0;
-    const bool usual = engine.gets_exported_shapes(std::string(task.row.family));
+    const bool usual = engine.gets_exported_shapes(task.row.family);
     if (settings_.dynamic_shapes && fixed)
       set_failure(task.row, unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
                                         "omit --dynamic-shapes"));

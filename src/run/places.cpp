@@ -40,7 +40,7 @@ std::optional<pid_t> user_of(const fs::path& database) {
 std::string with_dot(const std::string& hint) { return hint.empty() ? "" : "; " + hint; }
 
 Status check_saving(const SessionRequest& request) {
-  const Status usable = check_database(request.database);
+  Status usable = check_database(request.database);
   if (usable) return {};
   const Error& error = usable.error();
   if (error.code == ErrorCode::kStoreBusy)

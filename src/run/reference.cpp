@@ -337,7 +337,7 @@ Result<fs::path> ReferenceMaker::outputs_of(const EngineEntry& engine, const std
       "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
       task.row.input_hash, engine.name, version, to_string(precision),
       task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
-  const fs::path folder = cache_ / key.substr(0, 32);
+  fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = set_count(task.inputs, task.input_sets);
   if (keep_only_whole_reference(folder, sets)) {
     log_debug("{}: the outputs of {} are in the cache: {}", task.row.model, engine.reference_name(), folder.string());

@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/shell.hpp"
+#include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
 #include "store/peaks.hpp"

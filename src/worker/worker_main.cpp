@@ -59,7 +59,7 @@ constexpr std::chrono::minutes kMessageLimit{10};
 
 Status answer(const Json& reply) {
   using namespace worker_protocol;
-  const Status sent = send(kSocket, reply, within(kMessageLimit));
+  Status sent = send(kSocket, reply, within(kMessageLimit));
   if (sent || sent.error().code != ErrorCode::kInvalidArgument) return sent;
   return send(kSocket, Json{{"error", encode_error(sent.error())}}, within(kMessageLimit));
 }
