@@ -63,8 +63,24 @@ bool need_no_model(const std::vector<std::string>& engines) {
   });
 }
 
+// Lists of names take all words until the next option, so a model behind one is read as a name of the list.
+Error without_model(const TargetRequest& targets) {
+  Error error{ErrorCode::kInvalidArgument,
+              "bench requires a model, such as `assay bench resnet50` or `assay bench bert-base-uncased`",
+              "without a model, select an engine that computes none: `--engine null`"};
+  std::vector<std::string> unknown;
+  for (const std::string& name : targets.engines)
+    if (engine_registry().entry(name) == nullptr) unknown.push_back(fmt::format("'{}'", name));
+  if (unknown.empty()) return error;
+  error.message += fmt::format("; --engine has {}, which {}", join(unknown, ", "),
+                               unknown.size() == 1 ? "is not an engine" : "are not engines");
+  error.hint = "give the model before --engine, or as --model NAME; `assay engines` lists the engines";
+  return error;
+}
+
 // `stand_in`: the engine whose name stands for the model if no given engine needs a model; else "".
-Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& stand_in) {
+Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const TargetRequest& targets) {
+  const std::string stand_in = need_no_model(targets.engines) ? targets.engines.front() : "";
   std::vector<std::string> names;
   for (const std::string& name : model_names(options.models)) {
     if (name == "both") {
@@ -75,10 +91,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
   }
   ASSAY_TRY(std::vector<ModelChoice> models, named_models(names));
   if (models.empty() && !stand_in.empty()) models.push_back({stand_in, "", "other", "", "", "", false, true});
-  if (models.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                "bench requires a model, such as `assay bench resnet50` or `assay bench bert-base-uncased`",
-                "without a model, select an engine that computes none: `--engine null`");
+  if (models.empty()) return tl::unexpected(without_model(targets));
   return models;
 }
 
@@ -164,9 +177,9 @@ Result<SessionRequest> bench_request(const BenchOptions& options, const Context&
   ASSAY_CHECK_OK(choose_engines(options, request));
   ASSAY_CHECK_OK(check_preference(options, request));
   request.preferred_hardware = options.device_prefer;
-  const bool no_model = need_no_model(request.targets.engines);
-  ASSAY_TRY(request.models, chosen_models(options, no_model ? request.targets.engines.front() : ""));
-  if (no_model && options.models.empty() && request.settings.default_batches) request.settings.batch_sizes = {1};
+  ASSAY_TRY(request.models, chosen_models(options, request.targets));
+  if (need_no_model(request.targets.engines) && options.models.empty() && request.settings.default_batches)
+    request.settings.batch_sizes = {1};
   request.best_hardware_only = request.targets.hardware.empty() && request.targets.engines.empty();
   request.save = options.save;
   request.output_dir = options.output_dir;

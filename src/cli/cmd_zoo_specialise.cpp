@@ -81,8 +81,9 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
   // The file is written and runs on engines with dynamic shapes, but it is not what the user requested.
   const ExitCode code = done.model.dynamic.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
   if (context.json) return print_document(to_json(done)), code;
-  std::printf("%s: %zu of %zu nodes remain; %zu constants replace the others\n", done.model.path.c_str(),
-              done.model.nodes, done.model.nodes_before, done.model.constants);
+  std::printf("%s: %zu of %zu nodes remain; the others were computed in advance, which made %zu constant%s\n",
+              done.model.path.c_str(), done.model.nodes, done.model.nodes_before, done.model.constants,
+              done.model.constants == 1 ? "" : "s");
   for (const auto& [name, shape] : done.shapes)
     std::printf("input %s %s\n", one_line(name).c_str(), to_string(shape).c_str());
   for (const DynamicNode& node : done.model.dynamic)

@@ -148,7 +148,12 @@ Status ReportOutput::write(const duckdb::Rows& rows, const std::string& title) c
   }
   const Table table = table_of(rows);
   if (chosen == "csv") return put(to_csv(table));
-  if (chosen == "text") return put(to_text(table, path.empty() && isatty(STDOUT_FILENO) == 1, output_width()));
+  if (chosen == "text") {
+    // What reads a pipe or a file needs all columns; a screen, those that fit.
+    const bool screen = path.empty() && isatty(STDOUT_FILENO) == 1;
+    constexpr int kEverything = 1 << 20;
+    return put(to_text(table, screen, screen ? output_width() : kEverything));
+  }
   const Document document{.name = "query",
                           .title = title,
                           .answer = fmt::format("{} rows.", table.rows.size()),

@@ -53,6 +53,14 @@ TEST_F(Registry, DistinguishesUnknownNotBuiltAndNotInstalled) {
   EXPECT_THAT(missing.error().hint, HasSubstr("ASSAY_OPENVINO_HOME"));
 }
 
+TEST_F(Registry, NamesTheSetUpOfACheckoutThatHasOneForTheEngine) {
+  const auto how = [&] { return EngineRegistry(places_).entry("openvino")->how_to_get; };
+  EXPECT_THAT(how(), HasSubstr("pip install --no-deps --target " + (root_ / "deps/openvino").string()));
+  put("setup/fetch");
+  put("engines/openvino/setup/lock.txt");
+  EXPECT_EQ(how(), (root_ / "setup/fetch").string() + " openvino");
+}
+
 TEST_F(Registry, NeedsNothingButThePluginForTheNullEngine) {
   EXPECT_EQ(locate("null")->home, "");
   fs::remove(root_ / "plugins/assay_engine_null.so");

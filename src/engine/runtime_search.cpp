@@ -160,6 +160,12 @@ std::string install_command(const EngineEntry& engine, const fs::path& deps, con
   if (engine.package.empty() || (version.empty() && !engine.how_to_get.empty())) return engine.how_to_get;
   const std::string what = version.empty() ? engine.package : engine.package + "==" + version;
   if (deps.empty()) return "pip install " + what;
+  // A checkout's own set-up, whose versions are pinned.
+  const fs::path checkout = deps.parent_path();
+  std::error_code ignored;
+  if (version.empty() && fs::exists(checkout / "engines" / engine.name / "setup", ignored) &&
+      fs::exists(checkout / "setup" / "fetch", ignored))
+    return fmt::format("{} {}", (checkout / "setup" / "fetch").string(), engine.name);
   const std::string folder = version.empty() ? engine.name : engine.name + "-" + version;
   return fmt::format("pip install --no-deps --target {} {}", (deps / folder).string(), what);
 }

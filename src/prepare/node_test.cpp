@@ -161,6 +161,9 @@ Result<std::vector<fs::path>> find_node_tests(const fs::path& folder) {
   if (fs::is_regular_file(folder / "model.onnx", error)) return std::vector{folder.lexically_normal()};
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (fs::is_regular_file(entry.path() / "model.onnx", error)) found.push_back(entry.path());
+  if (!fs::exists(folder, error))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no folder {}", shown_path(folder)),
+                "give a folder with ONNX's operator tests, or one of them");
   if (found.empty())
     return fail(ErrorCode::kNotFound, fmt::format("there are no operator tests in {}", shown_path(folder)),
                 "a test is a folder with model.onnx and test_data_set_0/input_0.pb");

@@ -64,12 +64,9 @@ Result<std::optional<LoweredFormat>> lowered_format(const fs::path& file, const 
   for (const EngineEntry& engine : registry.entries())
     if (std::ranges::find(engine.saves, word) != engine.saves.end())
       return Found({.dialect = *lowering::dialect_from(engine.lowered_to), .engine = engine.name});
-  // An ONNX file with the extension of another format could not be read again.
-  for (const EngineEntry& engine : registry.entries())
-    if (engine.reads(word))
-      return fail(ErrorCode::kInvalidArgument, fmt::format("--output: assay does not write {} files", extension),
-                  "give a file with the extension .onnx, .pt, .torchscript, .stablehlo or .mlir");
-  return Found();
+  // An ONNX file with another extension could not be read again, or not by others.
+  return fail(ErrorCode::kInvalidArgument, fmt::format("--output: assay does not write {} files", extension),
+              "give a file with the extension .onnx, .pt, .torchscript, .stablehlo or .mlir");
 }
 
 Result<ZooLowered> lower_by_name(const ZooSpecialiseRequest& request, const LoweredFormat& format,

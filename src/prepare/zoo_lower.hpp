@@ -26,8 +26,7 @@ struct LoweredFormat {
 };
 
 /// The format that the extension of `file` means: a dialect ("m.stablehlo", "m.mlir"), or a file that an engine saves
-/// ("m.pt"). nullopt: ONNX. Errors: invalid_argument: the extension of a format that engines read and nothing writes
-/// ("m.xml").
+/// ("m.pt"). nullopt: ONNX, also without an extension. Errors: invalid_argument for every other extension ("m.xml").
 [[nodiscard]] Result<std::optional<LoweredFormat>> lowered_format(const std::filesystem::path& file,
                                                                   const EngineRegistry& registry);
 

@@ -73,6 +73,8 @@ class Some(tool.ToolTest):
     def test_a_folder_without_tests_and_an_unknown_engine_are_errors(self):
         error = self.run_json("conform", self.folder, expect=2)["error"]
         self.assertEqual(error["code"], "not_found")
+        self.assertIn("no operator tests in", error["message"])
+        self.assertIn("there is no folder", self.run_json("conform", "nothing-here", expect=2)["error"]["message"])
         self.assertEqual(self.run_json("conform", "--engine", "onxruntime", self.some("test_abs"), expect=2)["error"]["code"], "not_found")
 
 

@@ -119,6 +119,13 @@ class Models(tool.ToolTest):
         result = self.run_tool("run", "bert", "--models-set", "small", *NULL, expect=2)
         self.assertIn("the model 'bert' and --models-set cannot be combined", result.stderr)
 
+    def test_one_that_a_list_of_engines_took_is_named(self):
+        for engines, unknown in ((["onnxruntime", "bert"], "'bert', which is not an engine"), (["onnxrt", "bert"], "'onnxrt', 'bert', which are not engines"),
+                                 (["null", "resnet50"], "'resnet50', which is not an engine")):
+            said = self.run_tool("bench", "--engine", *engines, expect=2).stderr
+            self.assertIn(f"--engine has {unknown}", said)
+            self.assertIn("give the model before --engine, or as --model NAME", said)
+
     def test_an_unknown_one_hears_of_all_ways(self):
         said = self.run_tool("bench", "no-such-model", *NULL, expect=2).stderr
         for way in (".onnx", ".xml", ".pt", ".torchscript", ".stablehlo", ".mlir", "model.onnx", "config.json", "zoo:NAME", "Hugging Face id", "assay zoo list"):

@@ -125,6 +125,12 @@ class Lowered(tool.ToolTest):
         with zipfile.ZipFile(self.folder / "m.pt") as file:
             self.assertTrue(any("/code/" in name for name in file.namelist()), file.namelist())
 
+    def test_an_extension_that_means_no_format_is_refused(self):
+        for name in ("m.foo", "m.xml"):
+            result = self.run_tool("zoo", "build", GOLDENS / "bert", "-o", name, expect=2)
+            self.assertIn(f"assay does not write {name[1:]} files", result.stderr)
+            self.assertFalse((self.folder / name).exists())
+
     def test_an_invalid_batch_writes_nothing(self):
         result = self.run_tool("zoo", "build", GOLDENS / "bert", "-o", "m.stablehlo", "--batch-size", 0, expect=2)
         self.assertIn("--batch-size", result.stderr)
