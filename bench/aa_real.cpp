@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <random>
 
-#include "stats/launches.hpp"
+#include "core/stats/launches.hpp"
 
 namespace assay::bench {
 namespace {

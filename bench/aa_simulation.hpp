@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "stats/launches.hpp"
-#include "stats/samples_for_tests.hpp"
+#include "core/stats/launches.hpp"
+#include "core/stats/samples_for_tests.hpp"
 
-/// Simulated rounds of two cells, judged by stats/launches.hpp: how often is an equal pair called different, how often
+/// Simulated rounds of two cells, judged by core/stats/launches.hpp: how often is an equal pair called different, how often
 /// does the shown interval hold the true ratio, how often is a true difference found? (docs/statistics.md, "When two
 /// cells differ".)
 namespace assay::bench {

@@ -14,8 +14,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "measure/samples_file.hpp"
-#include "zoo/zoo.hpp"
+#include "core/samples/samples_file.hpp"
+#include "models/zoo/zoo.hpp"
 
 namespace assay::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/registry.hpp"
-#include "worker/worker.hpp"
+#include "bench/engine/registry.hpp"
+#include "bench/worker/worker.hpp"
 
 namespace CLI {
 class App;

@@ -14,7 +14,7 @@
 #include <random>
 
 #include "cell.hpp"
-#include "stats/stats.hpp"
+#include "core/stats/stats.hpp"
 
 namespace assay::bench {
 namespace {

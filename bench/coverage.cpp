@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/simulated_cell.hpp"
+#include "bench/measure/simulated_cell.hpp"
 
 namespace assay::bench {
 namespace {

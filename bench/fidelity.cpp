@@ -16,7 +16,7 @@
 #include <random>
 
 #include "cell.hpp"
-#include "stats/stats.hpp"
+#include "core/stats/stats.hpp"
 
 namespace assay::bench {
 namespace {

@@ -17,18 +17,18 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
-#include "hardware/hardware.hpp"
-#include "hub/hub.hpp"
-#include "measure/samples_file.hpp"
-#include "measure/summary.hpp"
-#include "plan/plan.hpp"
-#include "plan/targets.hpp"
-#include "prepare/prepare.hpp"
-#include "run/complete.hpp"
-#include "run/run_info.hpp"
-#include "worker/probe.hpp"
-#include "worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "bench/hardware/hardware.hpp"
+#include "models/hub/hub.hpp"
+#include "core/samples/samples_file.hpp"
+#include "core/samples/summary.hpp"
+#include "bench/plan/plan.hpp"
+#include "bench/plan/targets.hpp"
+#include "bench/prepare/prepare.hpp"
+#include "bench/run/complete.hpp"
+#include "bench/run/run_info.hpp"
+#include "bench/worker/probe.hpp"
+#include "bench/worker/worker.hpp"
 
 namespace assay {
 namespace {

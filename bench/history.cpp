@@ -28,18 +28,18 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/analysis.hpp"
-#include "base/clock.hpp"
-#include "base/text.hpp"
-#include "dashboard/page.hpp"
-#include "measure/samples_file.hpp"
-#include "measure/summary.hpp"
-#include "result/keys.hpp"
-#include "store/bundle.hpp"
-#include "store/dataset.hpp"
-#include "store/queries.hpp"
-#include "store/store.hpp"
-#include "tensor/random.hpp"
+#include "history/analyse/analysis.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/text.hpp"
+#include "show/dashboard/page.hpp"
+#include "core/samples/samples_file.hpp"
+#include "core/samples/summary.hpp"
+#include "core/result/keys.hpp"
+#include "history/store/bundle.hpp"
+#include "history/store/dataset.hpp"
+#include "history/store/queries.hpp"
+#include "history/store/store.hpp"
+#include "core/tensor/random.hpp"
 
 namespace assay {
 namespace {

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <vector>
 
-#include "base/files.hpp"
-#include "inputs/inputs.hpp"
-#include "lower/program.hpp"
-#include "measure/memory.hpp"
-#include "onnx/inspect.hpp"
+#include "core/base/files.hpp"
+#include "models/inputs/inputs.hpp"
+#include "models/lower/program.hpp"
+#include "bench/measure/memory.hpp"
+#include "models/onnx/inspect.hpp"
 
 namespace assay::bench {
 namespace {

@@ -3,7 +3,7 @@
 """Runs `assay run …` and writes how long its steps took: timeline.py OUTPUT.json build/release/bin/assay run …
 
 The command gets --verbose, --output-dir and --no-plots; its report goes to stderr. OUTPUT.json has each model's cells with what the estimates use of them, the time of
-its references, and the launches in their order with their times. src/run/time_plan_test.cpp gives such timelines to TimePlan. At the end the
+its references, and the launches in their order with their times. src/bench/run/time_plan_test.cpp gives such timelines to TimePlan. At the end the
 script prints the forecasts of the progress lines: elapsed, left, and the error of the sum against the time that the run took.
 """
 import csv

@@ -7,7 +7,7 @@ layer with packed weights. Each call reads weights that no call of the last 256 
 
 V is a virtual environment with the version of torch that assay uses (`assay engines libtorch`). The ways take turns in one process. Prints
 their medians in ms: for layers of several sizes and numbers of rows, and for activations that are computed within oneDNN's layer and after it.
-src/lower/torchscript/linear.cpp and engines/libtorch/torch_linear.cpp choose by these.
+src/models/lower/torchscript/linear.cpp and engines/libtorch/torch_linear.cpp choose by these.
 """
 import argparse
 import statistics

@@ -7,7 +7,7 @@ foreach(file IN LISTS FILES)
   string(APPEND entries "      {\"${name}\", R\"json(${content})json\"},\n")
 endforeach()
 file(WRITE "${OUTPUT}" "// Made by cmake/embed_engines.cmake.
-#include \"engine/own_engine_files.hpp\"
+#include \"core/traits/own_engine_files.hpp\"
 
 namespace assay {
 const std::vector<std::pair<std::string_view, std::string_view>>& own_engine_files() {

@@ -8,8 +8,8 @@
 # Sets `reference_engine`, whose results every other engine's are compared with: the program's own constant.
 read_reference_engine() {
   local text pattern='kReferenceEngine[[:space:]]*=[[:space:]]*"([a-z0-9_]+)"'
-  IFS= read -r -d '' text <"$root/src/engine/engine_entry.hpp" || true
-  [[ $text =~ $pattern ]] || { echo "src/engine/engine_entry.hpp does not define kReferenceEngine" >&2; return 1; }
+  IFS= read -r -d '' text <"$root/src/core/traits/engine_entry.hpp" || true
+  [[ $text =~ $pattern ]] || { echo "src/core/traits/engine_entry.hpp does not define kReferenceEngine" >&2; return 1; }
   reference_engine=${BASH_REMATCH[1]}
 }
 
@@ -67,15 +67,15 @@ find_engine_groups() {
 }
 
 # Sets `command_words` to what the guides' name of a command stands for: to the word itself, if it is none of
-# src/cli/aliases.def.
+# src/app/cli/aliases.def.
 read_alias() {
   local text name=${1#./} pattern
   name=${name#test/}
   name=${name#bench/}
   name=${name%.py}
   command_words=$1
-  [[ $name =~ ^[a-z_]+$ && -f $root/src/cli/aliases.def ]] || return 0
-  IFS= read -r -d '' text <"$root/src/cli/aliases.def" || true
+  [[ $name =~ ^[a-z_]+$ && -f $root/src/app/cli/aliases.def ]] || return 0
+  IFS= read -r -d '' text <"$root/src/app/cli/aliases.def" || true
   pattern="ALIAS\\(\"$name\",[[:space:]]*\"([a-z -]+)\""
   [[ ! $text =~ $pattern ]] || command_words=${BASH_REMATCH[1]}
 }

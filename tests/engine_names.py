@@ -13,11 +13,11 @@ import sys
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
 
 ALLOWED = {
-    "src/engine/engine_entry.hpp": {"onnxruntime"},  # kReferenceEngine, the only exception
-    "src/result/hardware_words.hpp": {"openvino"},  # the name of the hardware
-    "src/result/fields.def": {"openvino"},  # what rows of that engine meant before a field existed (result/keys.hpp)
-    "src/model/names.cpp": {"openvino"},  # the name of the file format: OpenVINO IR
-    "src/model/ways.cpp": {"openvino"},
+    "src/core/traits/engine_entry.hpp": {"onnxruntime"},  # kReferenceEngine, the only exception
+    "src/core/result/hardware_words.hpp": {"openvino"},  # the name of the hardware
+    "src/core/result/fields.def": {"openvino"},  # what rows of that engine meant before a field existed (core/result/keys.hpp)
+    "src/models/model/names.cpp": {"openvino"},  # the name of the file format: OpenVINO IR
+    "src/models/model/ways.cpp": {"openvino"},
 }
 
 

@@ -13,10 +13,10 @@
 #include <assay/result.hpp>
 
 #include "faults.hpp"
-#include "onnx/graph_check.hpp"
-#include "onnx/onnx_file.hpp"
-#include "onnx/onnx_tensor.hpp"
-#include "verify/verify.hpp"
+#include "models/onnx/graph_check.hpp"
+#include "models/onnx/onnx_file.hpp"
+#include "models/onnx/onnx_tensor.hpp"
+#include "bench/verify/verify.hpp"
 
 namespace assay::faults {
 namespace {

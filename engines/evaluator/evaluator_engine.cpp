@@ -13,7 +13,7 @@
 #include <assay/support/plugin_support.hpp>
 #include <assay/support/runtime_context.hpp>
 
-#include "evaluate/evaluation.hpp"
+#include "models/evaluate/evaluation.hpp"
 
 namespace assay::plugin {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "result/launch_medians.hpp"
+#include "core/result/launch_medians.hpp"
 #include "support/percentiles.hpp"
 
 namespace assay {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "analyse/analysis.hpp"
-#include "store/dataset.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 
 /// Invented results, of which the approved charts are.
 namespace assay {

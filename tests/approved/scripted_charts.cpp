@@ -20,10 +20,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.hpp"
-#include "chart/chart.hpp"
-#include "chart/layout.hpp"
-#include "chart/render.hpp"
+#include "core/base/files.hpp"
+#include "show/chart/chart.hpp"
+#include "show/chart/layout.hpp"
+#include "show/chart/render.hpp"
 #include "chart_data.hpp"
 
 namespace assay {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/analyse.hpp"
-#include "analyse/analysis.hpp"
-#include "analyse/pairs.hpp"
-#include "result/launch_medians.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/analyse/pairs.hpp"
+#include "core/result/launch_medians.hpp"
 
 namespace assay {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/json.hpp"
-#include "store/dataset.hpp"
+#include "core/base/json.hpp"
+#include "history/store/dataset.hpp"
 
 namespace assay {
 

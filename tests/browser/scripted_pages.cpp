@@ -15,17 +15,17 @@
 #include <string>
 #include <vector>
 
-#include "analyse/analyse.hpp"
-#include "analyse/compare.hpp"
-#include "base/files.hpp"
-#include "base/json.hpp"
-#include "chart/chart.hpp"
-#include "chart/render.hpp"
-#include "dashboard/chart_page.hpp"
-#include "dashboard/page.hpp"
-#include "result/launch_medians.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/analyse/compare.hpp"
+#include "core/base/files.hpp"
+#include "core/base/json.hpp"
+#include "show/chart/chart.hpp"
+#include "show/chart/render.hpp"
+#include "show/dashboard/chart_page.hpp"
+#include "show/dashboard/page.hpp"
+#include "core/result/launch_medians.hpp"
 #include "scripted_mixed.hpp"
-#include "store/dataset.hpp"
+#include "history/store/dataset.hpp"
 #include "support/percentiles.hpp"
 
 namespace assay {
@@ -89,7 +89,7 @@ class Script {
   }
 
  private:
-  // As to_json() of measure/doctor.hpp writes it.
+  // As to_json() of bench/measure/doctor.hpp writes it.
   static Json doctor() {
     const auto finding = [](const char* item, const char* value, const char* verdict, Json remedy) {
       return Json{{"item", item}, {"value", value}, {"verdict", verdict}, {"remedy", std::move(remedy)}};

@@ -208,7 +208,7 @@ class BadInput(tool.ToolTest):
         self.run_tool("suite", "--config", "x.json", expect=2)
 
     def test_suite_configurations(self):
-        """Wrong keys and values: src/suite/config_test.cpp."""
+        """Wrong keys and values: src/app/suite/config_test.cpp."""
         for content, says in [('{\n  "batch_sizes": [1],\n  "benchmark_iteration": 5\n}', ["my.json:3:3: ", "did you mean benchmark_iterations?"]),
                               ('{"timeout": "long"}', ["my.json:1:13: ", '"timeout"']), ('{"parallel": 1}', ["my.json:1:14: ", '"parallel"']),
                               ('{"batch_sizes": [1],}', ["my.json", "line 1, column"]), ("", "my.json"), ("[]", "one JSON object"),

@@ -70,7 +70,7 @@ class Operators(tool.ToolTest):
                 (only,) = self.run_json("engines", engine["name"], "--ops")["engines"]
                 for row in only["operators"]:
                     first[row["name"]] = min(row["first_opset"], first.get(row["name"], 99))
-        text = (tool.SOURCE / "src/lower/signatures.cpp").read_text(encoding="utf-8")
+        text = (tool.SOURCE / "src/models/lower/signatures.cpp").read_text(encoding="utf-8")
         written = {name: (inputs, most, no_first) for name, inputs, most, no_first in
                    re.findall(r'{"(\w+)", "([^"]*)"(?:, (\w+))?(, false)?}', text)}
         self.assertEqual(sorted(written), sorted(first))

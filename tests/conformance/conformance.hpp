@@ -11,13 +11,13 @@
 #include <map>
 #include <set>
 
-#include "base/files.hpp"
-#include "builder/graph_builder.hpp"
-#include "engine/registry.hpp"
-#include "tensor/random.hpp"
-#include "tensor/safetensors.hpp"
-#include "worker/probe.hpp"
-#include "worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "models/builder/graph_builder.hpp"
+#include "bench/engine/registry.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "bench/worker/probe.hpp"
+#include "bench/worker/worker.hpp"
 
 #include "model_files.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "engine/loader.hpp"
-#include "measure/samples_file.hpp"
+#include "bench/engine/loader.hpp"
+#include "core/samples/samples_file.hpp"
 
 namespace assay::conformance {
 namespace {

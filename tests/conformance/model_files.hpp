@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "engine/engine_entry.hpp"
-#include "lower/program.hpp"
+#include "core/traits/engine_entry.hpp"
+#include "models/lower/program.hpp"
 
 namespace assay::conformance {
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "conformance.hpp"
-#include "engine/loader.hpp"
+#include "bench/engine/loader.hpp"
 
 namespace assay::conformance {
 namespace {

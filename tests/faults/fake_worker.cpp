@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A worker that breaks worker/protocol.hpp in the way that ASSAY_FAKE names: "FAULT" in its first message, or
+// A worker that breaks bench/worker/protocol.hpp in the way that ASSAY_FAKE names: "FAULT" in its first message, or
 // "reply FAULT" after a correct one, in its reply to the first request.
 
 #include <sys/socket.h>

@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
-#include "base/files.hpp"
-#include "base/hash.hpp"
-#include "measure/memory.hpp"
+#include "core/base/files.hpp"
+#include "core/base/hash.hpp"
+#include "bench/measure/memory.hpp"
 #include "support/null_worker.hpp"
 
 namespace assay::test {

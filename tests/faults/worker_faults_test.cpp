@@ -11,11 +11,11 @@
 #include <fstream>
 #include <thread>
 
-#include "base/files.hpp"
-#include "engine/registry.hpp"
+#include "core/base/files.hpp"
+#include "bench/engine/registry.hpp"
 #include "support/null_worker.hpp"
-#include "tensor/safetensors.hpp"
-#include "worker/probe.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "bench/worker/probe.hpp"
 
 namespace assay::test {
 namespace {

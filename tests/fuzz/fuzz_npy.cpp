@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "tensor/npy.hpp"
+#include "core/tensor/npy.hpp"
 
 // Any bytes are refused or read; the tensor is not larger than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

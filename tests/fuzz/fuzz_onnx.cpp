@@ -5,13 +5,13 @@
 #include <fstream>
 #include <span>
 
-#include "base/files.hpp"
-#include "graph/specialise.hpp"
-#include "graph/view.hpp"
-#include "inputs/inputs.hpp"
-#include "lower/program.hpp"
-#include "onnx/inspect.hpp"
-#include "onnx/perturb.hpp"
+#include "core/base/files.hpp"
+#include "models/graph/specialise.hpp"
+#include "models/graph/view.hpp"
+#include "models/inputs/inputs.hpp"
+#include "models/lower/program.hpp"
+#include "models/onnx/inspect.hpp"
+#include "models/onnx/perturb.hpp"
 
 namespace {
 

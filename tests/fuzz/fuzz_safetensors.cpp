@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "tensor/safetensors.hpp"
+#include "core/tensor/safetensors.hpp"
 
 // Any bytes are refused or read; the tensors cover the data without gaps or overlaps.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

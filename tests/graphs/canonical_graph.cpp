@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
-#include "tensor/dtype.hpp"
+#include "core/base/hash.hpp"
+#include "core/tensor/dtype.hpp"
 
 namespace assay::testing {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <assay/result.hpp>
 
-#include "onnx/onnx-ml.pb.h"
+#include "models/onnx/onnx-ml.pb.h"
 
 namespace assay::testing {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <random>
 
-#include "onnx/onnx_testing.hpp"
-#include "zoo/fake_checkpoint.hpp"
+#include "models/onnx/onnx_testing.hpp"
+#include "models/zoo/fake_checkpoint.hpp"
 
 namespace assay::testing {
 namespace {

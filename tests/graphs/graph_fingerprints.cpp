@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "base/files.hpp"
-#include "base/text.hpp"
+#include "core/base/files.hpp"
+#include "core/base/text.hpp"
 #include "zoo_graphs.hpp"
 
 // Compares every graph that the zoo can build with the recorded fingerprints (docs/zoo-authors.md).

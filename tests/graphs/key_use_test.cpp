@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.hpp"
-#include "zoo/catalogue/config.hpp"
-#include "zoo/zoo.hpp"
+#include "core/base/files.hpp"
+#include "models/zoo/catalogue/config.hpp"
+#include "models/zoo/zoo.hpp"
 
 namespace assay::zoo {
 namespace {

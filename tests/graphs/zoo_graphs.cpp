@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/files.hpp"
-#include "zoo/check.hpp"
+#include "core/base/files.hpp"
+#include "models/zoo/check.hpp"
 
 namespace assay::testing {
 namespace fs = std::filesystem;

@@ -9,7 +9,7 @@
 #include <assay/result.hpp>
 
 #include "canonical_graph.hpp"
-#include "zoo/zoo.hpp"
+#include "models/zoo/zoo.hpp"
 
 namespace assay::testing {
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <string_view>
 
-#include "base/files.hpp"
-#include "base/text.hpp"
-#include "zoo/catalogue/architecture.hpp"
+#include "core/base/files.hpp"
+#include "core/base/text.hpp"
+#include "models/zoo/catalogue/architecture.hpp"
 
 namespace assay::testing {
 namespace {

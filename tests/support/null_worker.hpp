@@ -11,9 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/files.hpp"
-#include "measure/samples_file.hpp"
-#include "worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "core/samples/samples_file.hpp"
+#include "bench/worker/worker.hpp"
 
 namespace assay::test {
 using namespace std::chrono_literals;

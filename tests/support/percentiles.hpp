@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "result/record.hpp"
+#include "core/result/record.hpp"
 
 namespace assay {
 

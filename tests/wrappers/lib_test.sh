@@ -7,7 +7,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 unset ASSAY_DEPS_DIR
 . "$library"
-mkdir -p "$root"/{setup/groups/core,engines/fast/setup,src/base,build/release} "$deps/stamps"
+mkdir -p "$root"/{setup/groups/core,engines/fast/setup,src/core/base,build/release} "$deps/stamps"
 touch -d '1 minute ago' "$root"/setup/groups/core/lock.txt "$root"/engines/fast/setup/lock.txt "$root"/engines{/fast{/setup,},} "$root"/src/base/a.cpp "$root"/src{,/base}
 failed=0
 
@@ -35,9 +35,9 @@ expect no "what was never built is current" build_is_current release
 echo "$deps" >"$root/build/release/.built"
 touch -d '1 second' "$root/build/release/.built"
 expect yes "a build after the last edit is current" build_is_current release
-touch -d '1 minute' "$root/src/base/a.cpp"
+touch -d '1 minute' "$root/src/core/base/a.cpp"
 expect no "a build before an edit is current" build_is_current release
-touch -d '1 minute ago' "$root/src/base/a.cpp"
+touch -d '1 minute ago' "$root/src/core/base/a.cpp"
 echo /elsewhere >"$root/build/release/.built"
 touch -d '1 second' "$root/build/release/.built"
 expect no "a build against another dependency folder is current" build_is_current release

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""font_widths.py [FOLDER] > src/chart/font_widths.inc: the widths of the characters of DejaVu Sans, from its TrueType files.
+"""font_widths.py [FOLDER] > src/show/chart/font_widths.inc: the widths of the characters of DejaVu Sans, from its TrueType files.
 
 A line each: {code point, advance of the regular font, advance of the bold font} in 1/2048 em.
 """

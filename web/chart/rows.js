@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a chart: what columns, marks and styles mean, as in src/chart/picture.hpp.
+// The rows of a chart: what columns, marks and styles mean, as in src/show/chart/picture.hpp.
 
 var COLUMNS = ['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'];
 var MARKS = ['', '≠ wrong', '✕ failed', '– unsupported', '∅ unavailable', '… skipped', '? unverified', '∅ no common cell', '· not measured'];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a chart of src/chart into an option that ECharts accepts, in the page and in the program (docs/charts.md).
+// Turns a chart of src/show/chart into an option that ECharts accepts, in the page and in the program (docs/charts.md).
 //
 // Only ES5, here and in the files beside it: Duktape runs them. A row of `dataset.source` has the columns panel, group, series, x, value, low, high, mark, style, text.
 //   {"$colour": NAME}               the theme's colour

@@ -17,7 +17,7 @@ const noCompile = 'The compilation time is not known: the runtime compiles when 
 const incidentNote = 'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, or other activity disturbed the result.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
-/** As common_words() of src/chart: what the results of a cell have in common, and the range of their launches and dates. */
+/** As common_words() of src/show/chart: what the results of a cell have in common, and the range of their launches and dates. */
 function commonWords(cell: Cell, launches = [cell.number('launches') ?? 0], dates = [cell.text('timestamp').slice(0, 10)]): string {
   const n = (name: string) => cell.number(name);
   const [least, most] = [Math.min(...launches), Math.max(...launches)];

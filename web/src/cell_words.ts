@@ -25,7 +25,7 @@ export function shapeWords(cell: Cell, without: readonly string[] = []): string 
 
 const named = (name: string, value: string) => (value ? `${name} ${plainWords(value)}` : '');
 
-/** What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of src/analyse. */
+/** What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of src/history/analyse. */
 const inKey: ((cell: Cell) => string)[] = [
   (cell) => named('computed in', cell.text('effective_precision')),
   (cell) => named('KV cache', cell.text('kv_cache')) || 'no KV cache',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart of src/chart in the page: the same option as that of the SVG file, drawn by ECharts with web/chart/runtime.js. What it
+// A chart of src/show/chart in the page: the same option as that of the SVG file, drawn by ECharts with web/chart/runtime.js. What it
 // says in words (title, notes, legend, numbers) is text of the page.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

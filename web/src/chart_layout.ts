@@ -127,7 +127,7 @@ export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<Pa
 const lineCount = (text: string) => text.split('\n').length;
 
 /**
- * The chart as a file: with its words in the picture, in the places where src/chart/picture.cpp has them. A template has those of the
+ * The chart as a file: with its words in the picture, in the places where src/show/chart/picture.cpp has them. A template has those of the
  * cell that it was made of; panels move up or down as the lines need it.
  */
 export function withWords(chart: PageChart, measure: Measure): PageChart {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rows of a chart need explained: legend_notes() of src/chart/marks.cpp, for rows that the page fills in.
+// What the rows of a chart need explained: legend_notes() of src/show/chart/marks.cpp, for rows that the page fills in.
 import { STYLE } from '../chart/rows.js';
 import type { ChartRow } from './chart_rows.ts';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of charts that the page fills in: those of a cell and of a series. C++ makes the same rows for the same data
-// (src/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
+// (src/show/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
 import { STYLE } from '../chart/rows.js';
 import { formatNumber } from '../chart/words.js';
 import type { Cell, HistoryPoint, Shape } from './document.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a document contains, as the page sees it: src/dashboard writes it, read_document.ts reads it. Only types.
+// What a document contains, as the page sees it: src/show/dashboard writes it, read_document.ts reads it. Only types.
 
 export type Value = string | number | null;
 
@@ -241,7 +241,7 @@ export interface ChartTable {
   rows: Value[][];
 }
 
-/** A chart of src/chart (src/dashboard/charts.hpp). */
+/** A chart of src/show/chart (src/show/dashboard/charts.hpp). */
 export interface PageChart {
   title: string;
   subtitle: string;

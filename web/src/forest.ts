@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is described here
-// and not in src/chart, since only the page chooses the pairs; the words of the description are the same, and the functions are
+// and not in src/show/chart, since only the page chooses the pairs; the words of the description are the same, and the functions are
 // those of the chart `comparison` (docs/decisions/0007-one-chart-description.md; web/test/forest.test.ts compares both).
 import { STYLE } from '../chart/rows.js';
 import { legendNotes } from './chart_notes.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small marks beside the numbers of a table: the number stands in the row. Everything larger is a chart of src/chart. Colours are
+// Small marks beside the numbers of a table: the number stands in the row. Everything larger is a chart of src/show/chart. Colours are
 // classes (style.css), so that themes and print need no redrawing.
 import type { ComponentChildren } from 'preact';
 import type { Marker } from './document.ts';

@@ -63,7 +63,7 @@ export function matrixLines(cells: Cell[], shown: Shown): Line[] {
   for (const cell of chosen.filter(hasTime)) {
     const line = lineOf(`comparable ${comparableTo(cell)}`, cell);
     const before = line.cells.get(cell.target);
-    // As representatives() of src/analyse: the first that is ranked.
+    // As representatives() of src/history/analyse: the first that is ranked.
     if (!before || (isUsable(cell) && !isUsable(before)) || (cell.ranked && !before.ranked)) line.cells.set(cell.target, cell);
   }
   const measured = [...lines.values()];

@@ -77,7 +77,7 @@ export interface Pairing {
   alone: Alone[];
   /** Of the time of one item. */
   perItem: boolean;
-  /** Over the rows with common rounds, as Speedup of src/analyse: over all if no row has them. */
+  /** Over the rows with common rounds, as Speedup of src/history/analyse: over all if no row has them. */
   together: Comparison | null;
   /** Rows that are not in it. */
   leftOut: number;
@@ -85,7 +85,7 @@ export interface Pairing {
 
 const pairOf = ({ a, b }: { a: Cell; b: Cell }, perItem: boolean): Pair => ({ baseline: timedOf(a, perItem), candidate: timedOf(b, perItem) });
 
-/** As the chart of src/chart. Of a ratio that is not ranked, and of one that has an interval over rounds, there is none. */
+/** As the chart of src/show/chart. Of a ratio that is not ranked, and of one that has an interval over rounds, there is none. */
 function ofMedians({ baseline, candidate }: Pair, a: Cell, b: Cell, found: Comparison): Row['ofMedians'] {
   const ends = (cell: Cell, { items = 1 }: Timed) => {
     const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
@@ -109,7 +109,7 @@ function stateWords(cell: Cell): string {
   return why ? `not ranked: ${why}` : 'no time';
 }
 
-/** Whether a cell's target computes wrong numbers for its model at some shape: WrongTargets of src/analyse. */
+/** Whether a cell's target computes wrong numbers for its model at some shape: WrongTargets of src/history/analyse. */
 function wrongTargets(cells: Cell[]): (cell: Cell) => boolean {
   const key = (cell: Cell) => [...['hardware_id', 'model', 'model_id', 'size'].map((name) => cell.text(name)), cell.target].join('\n');
   const wrong = new Set(cells.filter((cell) => stateOf(cell) === 'wrong').map(key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a launch goes; the rows are those of src/chart/chart_phases.cpp.
+// Where the time of a launch goes; the rows are those of src/show/chart/chart_phases.cpp.
 import { formatNumber } from '../chart/words.js';
 import type { ChartRow } from './chart_rows.ts';
 import type { Cell } from './document.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the document (src/dashboard/pack.hpp; docs/dashboard.md, "The file"). Nothing here knows the page.
+// Reads the document (src/show/dashboard/pack.hpp; docs/dashboard.md, "The file"). Nothing here knows the page.
 import { Columns } from './columns.ts';
 import type { AssayDocument, Cell, HistoryPoint, Shape } from './document.ts';
 import { byCell, inOrder } from './order.ts';

@@ -3,7 +3,7 @@
 // stand in its record only.
 import type { Cell, Field, HistoryPoint } from './document.ts';
 
-/** A number of the cell that was measured, or null if it is no result: shows_values() of src/chart, by the document's column. */
+/** A number of the cell that was measured, or null if it is no result: shows_values() of src/show/chart, by the document's column. */
 export const resultOf = (cell: Cell, name: string): number | null => (cell.shown ? cell.number(name) : null);
 
 const measuredUnits = new Set(['ms', 's', 'ns', 'items/s', 'tokens/s', 'MB', 'J']);

@@ -3,7 +3,7 @@
 import { Columns, unshuffle } from './columns.ts';
 import type { Shape } from './document.ts';
 
-/** A duration in milliseconds from its 16-bit logarithmic code (store/shape_codec.hpp). */
+/** A duration in milliseconds from its 16-bit logarithmic code (history/store/shape_codec.hpp). */
 export function decodeMs(code: number, lowNs: number, highNs: number): number {
   if (!(highNs > lowNs)) return lowNs / 1e6;
   return (lowNs * Math.exp((code / 65535) * Math.log(highNs / lowNs))) / 1e6;

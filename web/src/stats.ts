@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compare page may claim: a port of compare_together() (src/analyse/compare.cpp) and compare_rounds()
-// (src/stats/launches.cpp). web/test/comparisons.test.ts keeps it equal to them on cases that C++ generated.
+// What the compare page may claim: a port of compare_together() (src/history/analyse/compare.cpp) and compare_rounds()
+// (src/core/stats/launches.cpp). web/test/comparisons.test.ts keeps it equal to them on cases that C++ generated.
 
 /** What a comparison needs of a row. */
 export interface Timed {

@@ -2,7 +2,7 @@
 import type { Cell } from './document.ts';
 import type { Timed } from './stats.ts';
 
-/** What a comparison needs of a cell. `perItem`: of the time of one item, as per_item() of src/analyse. */
+/** What a comparison needs of a cell. `perItem`: of the time of one item, as per_item() of src/history/analyse. */
 export const timedOf = (cell: Cell, perItem = false): Timed => ({
   run: cell.text('run_id'),
   launches: cell.text('launch_p50_ms'),
@@ -17,5 +17,5 @@ export const hasTime = (cell: Cell) => cell.shown && (cell.number('latency_p50_m
 export const isUsable = (cell: Cell) => cell.number('usable') === 1;
 /** It would be ranked, but its target computes wrong numbers for the model at another shape. */
 export const isOfWrongTarget = (cell: Cell) => cell.ranked && !isUsable(cell) && (cell.number('latency_p50_ms') ?? 0) > 0;
-/** Equal for the cells that C++ would compare (comparable() of src/analyse). */
+/** Equal for the cells that C++ would compare (comparable() of src/history/analyse). */
 export const comparableTo = (cell: Cell) => cell.number('comparable') ?? -1;

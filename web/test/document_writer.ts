@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opposite of src/read_document.ts, for tests: columns become a document as src/dashboard/pack.cpp writes it.
+// The opposite of src/read_document.ts, for tests: columns become a document as src/show/dashboard/pack.cpp writes it.
 
 export type ColumnType = 'f64' | 'f32' | 'i32' | 'u16' | 'u8' | 'text';
 type Value = string | number | null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_page.ts SCRIPT STYLE DOCUMENT OUT: assembles a page as src/dashboard/page.cpp does; DOCUMENT is a file, or
+// make_page.ts SCRIPT STYLE DOCUMENT OUT: assembles a page as src/show/dashboard/page.cpp does; DOCUMENT is a file, or
 // "synthetic:" and options as JSON.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
 // the same document. Models, runtimes and causes of failure are such as happen.
 import { readFileSync } from 'node:fs';
 import { DocumentWriter, type ColumnType } from './document_writer.ts';
-import { compareTogether, noClaimWords, type Timed } from '../src/stats.ts';
+import { compareTogether, noClaimWords, type Timed } from '../src/core/stats.ts';
 
 type Value = string | number | null;
 type Row = Record<string, Value>;
@@ -48,7 +48,7 @@ function random(seed: number) {
 }
 
 export function readFields(): { name: string; type: string; unit: string; meaning: string }[] {
-  const text = readFileSync(new URL('../../src/result/fields.def', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../src/core/result/fields.def', import.meta.url), 'utf8');
   return [...text.matchAll(/^FIELD\((\w+), (\w+), .*?, "([^"]*)", "([^"]*)"\)$/gm)].map((found) => ({
     type: found[1]!, name: found[2]!, unit: found[3]!, meaning: found[4]!,
   }));

@@ -26,13 +26,13 @@
 #include <assay/engine_plugin.hpp>
 #include <assay/support/plugin_support.hpp>
 
-#include "base/files.hpp"
-#include "engine/loader.hpp"
-#include "tensor/dtype.hpp"
-#include "tensor/random.hpp"
-#include "tensor/tensor.hpp"
-#include "tensor/ulp.hpp"
-#include "verify/verify.hpp"
+#include "core/base/files.hpp"
+#include "bench/engine/loader.hpp"
+#include "core/tensor/dtype.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/ulp.hpp"
+#include "bench/verify/verify.hpp"
 
 extern char** environ;
 

@@ -24,7 +24,7 @@ const labels: Record<string, string> = {
 const percentileColumns = listColumns([{ title: 'Percentile' }, { title: 'Latency', unit: 'ms', numeric: true }, { title: '95 % from', unit: 'ms', numeric: true }, { title: '95 % to', unit: 'ms', numeric: true }, { title: 'Samples' }]);
 const fieldColumns = listColumns([{ title: 'Field' }, { title: 'Value' }, { title: 'Unit' }, { title: 'Meaning' }]);
 
-/** How the times are distributed, and whether they were steady: charts of src/chart with the rows of this cell. */
+/** How the times are distributed, and whether they were steady: charts of src/show/chart with the rows of this cell. */
 function Samples({ document, cell, shapes }: { document: AssayDocument; cell: Cell; shapes: Shape[] }) {
   const [overTime, distribution] = useMemo(() => [overTimeChart(document, cell, shapes), distributionChart(document, cell, shapes)], [document, cell]);
   return <>

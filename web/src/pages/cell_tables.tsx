@@ -63,7 +63,7 @@ export function Launches({ cell }: { cell: Cell }) {
 
 const phaseColumns = listColumns([{ title: 'Phase' }, { title: 'Time', unit: 's', numeric: true }, { title: 'Share', numeric: true }]);
 
-/** The chart of src/chart with the rows of this cell, and its numbers. */
+/** The chart of src/show/chart with the rows of this cell, and its numbers. */
 export function Phases({ document, cell }: { document: AssayDocument; cell: Cell }) {
   const chart = useMemo(() => phasesChart(document, cell), [document, cell]);
   const all = phasesOf(cell);

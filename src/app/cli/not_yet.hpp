@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "app/cli/context.hpp"
+#include "app/cli/failure.hpp"
+
+namespace assay::cli {
+
+/// Something that the guides name and that this version does not include, with what to do in its place.
+struct NotYet {
+  std::string_view feature, message, hint;
+};
+
+[[nodiscard]] std::span<const NotYet> not_yet_features();
+
+/// Its answer, "not_built", to whoever uses it. `feature`: one of not_yet_features().
+[[nodiscard]] Failure not_yet(std::string_view feature);
+
+/// Prints the answer and returns the exit status: wrong usage, as nothing was done.
+ExitCode answer_not_yet(std::string_view feature, const Context& context);
+
+}  // namespace assay::cli

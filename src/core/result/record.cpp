@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "core/base/json.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+// Flags are a sorted set, stored as text.
+std::vector<std::string> flag_list(std::string_view flags) {
+  return flags.empty() ? std::vector<std::string>{} : split(flags, ',');
+}
+
+Json json_value(const Text& value) { return value.empty() ? Json() : Json(sanitise(value)); }
+Json json_value(const Count& value) { return value ? Json(*value) : Json(); }
+Json json_value(const Number& value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
+Json json_value(CellStatus value) { return Json(to_string(value)); }
+Json json_value(Verification value) { return Json(to_string(value)); }
+
+/// Each reads `json` into `out`, or returns what would be valid.
+using Expected = std::optional<std::string_view>;
+Expected read_value(const Json& json, Text& out) {
+  if (json.is_null()) return out.clear(), std::nullopt;
+  if (!json.is_string()) return "a string or null";
+  out = json.get<std::string>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Count& out) {
+  if (json.is_null()) return out.reset(), std::nullopt;
+  if (!json.is_number_integer() ||
+      (json.is_number_unsigned() &&
+       json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+    return "a 64-bit integer or null";
+  out = json.get<std::int64_t>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Number& out) {
+  if (json.is_null()) return out.reset(), std::nullopt;
+  if (!json.is_number()) return "a number or null";
+  out = json.get<double>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, CellStatus& out) {
+  const auto value = json.is_string() ? cell_status_from(json.get<std::string>()) : std::nullopt;
+  if (!value) return "completed, wrong, unsupported, failed, unavailable or skipped";
+  out = *value;
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Verification& out) {
+  const auto value = json.is_string() ? verification_from(json.get<std::string>()) : std::nullopt;
+  if (!value) return "verified, wrong, unverified, degenerate or ill_conditioned";
+  out = *value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool lists_flag(std::string_view flags, std::string_view name) {
+  const std::vector<std::string> list = flag_list(flags);
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool Record::has_flag(std::string_view name) const { return lists_flag(flags, name); }
+
+void Record::add_flag(std::string_view name) {
+  if (has_flag(name)) return;
+  std::vector<std::string> list = flag_list(flags);
+  list.emplace_back(name);
+  std::sort(list.begin(), list.end());
+  flags = join(list, ",");
+}
+
+bool Record::ranked() const {
+  // docs/metrics.md, "Ranked cells", has the same rule as SQL.
+  constexpr double kMostNoise = 0.1, kMostNoiseOfLaunches = 0.25, kLeast = 0.5, kMost = 2;
+  if (status != CellStatus::kCompleted || verification != Verification::kVerified) return false;
+  for (const std::string_view never : {flag::kSimulated, flag::kSoftware, flag::kPartial, flag::kUnsteady})
+    if (has_flag(never)) return false;
+  const bool of_launches = latency_p50_interval == "launches";
+  if (latency_p50_quality.starts_with("few") && !of_launches) return false;
+  if (!latency_p50_ms) return true;
+  if (latency_p50_low_ms && *latency_p50_low_ms < kLeast * *latency_p50_ms) return false;
+  if (latency_p50_high_ms && *latency_p50_high_ms > kMost * *latency_p50_ms) return false;
+  const double most_noise = of_launches ? kMostNoiseOfLaunches : kMostNoise;
+  return !has_flag(flag::kNoisy) ||
+         (latency_p50_low_ms && latency_p50_high_ms && *latency_p50_low_ms >= (1 - most_noise) * *latency_p50_ms &&
+          *latency_p50_high_ms <= (1 + most_noise) * *latency_p50_ms);
+}
+
+bool Record::settled(bool measured) const {
+  if (has_flag(flag::kPartial)) return false;
+  if (status == CellStatus::kUnsupported) return true;
+  const bool ran = status == CellStatus::kCompleted || status == CellStatus::kWrong;
+  return ran && (!measured || latency_mean_ms);
+}
+
+std::optional<std::string_view> Hashing::default_for(std::string_view engine) const {
+  std::optional<std::string_view> found;
+  for (std::size_t i = 0; i < default_count; ++i) {
+    const Default& each = defaults.at(i);
+    if (each.engine == engine) return each.value;
+    if (each.engine.empty()) found = each.value;
+  }
+  return found;
+}
+
+const Field* find_field(std::string_view name) {
+  const std::span<const Field> fields = result_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Json field_value(const Record& record, const Field& field) {
+  return std::visit([&](auto member) { return json_value(record.*member); }, field.member);
+}
+
+Status set_field(Record& record, const Field& field, const Json& value) {
+  const Expected expected = std::visit([&](auto member) { return read_value(value, record.*member); }, field.member);
+  if (!expected) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is {}; it must be {}", field.name, json_text(value), *expected));
+}
+
+bool is_foreign(const Record& record) { return record.weights_hash.starts_with(kNamedWeights); }
+
+Json to_json(const Record& record) {
+  Json json = Json::object();
+  for (const Field& field : result_fields()) json[std::string(field.name)] = field_value(record, field);
+  return json;
+}
+
+std::string_view kv_cache_of_form(std::string_view form) {
+  if (form == "portable") return "growing";
+  if (form == "fixed") return "static";
+  if (form == "native") return "runtime";
+  return form;
+}
+
+Result<Record> record_from_json(const Json& json) {
+  if (!json.is_object())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a result is a JSON object, not {}", json.type_name()));
+  Record record;
+  if (const auto form = json.find("form"); form != json.end() && form->is_string())
+    record.kv_cache = kv_cache_of_form(form->get<std::string>());
+  for (const Field& field : result_fields())
+    if (const auto found = json.find(std::string(field.name)); found != json.end())
+      ASSAY_CHECK_OK(set_field(record, field, *found));
+  return record;
+}
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/zoo/catalogue/build_request.hpp"
+
+#include "models/zoo/catalogue/config.hpp"
+
+namespace assay::zoo {
+
+std::string_view part_name(Part part) {
+  switch (part) {
+    case Part::kWhole:
+      return "whole";
+    case Part::kPrefill:
+      return "prefill";
+    case Part::kDecode:
+      break;
+  }
+  return "decode";
+}
+
+std::string_view kv_cache_name(KvCache kind) {
+  switch (kind) {
+    case KvCache::kGrowing:
+      return "growing";
+    case KvCache::kStatic:
+      return "static";
+    case KvCache::kRuntime:
+      break;
+  }
+  return "runtime";
+}
+
+std::optional<KvCache> find_kv_cache(std::string_view name) {
+  for (const KvCache kind : {KvCache::kGrowing, KvCache::kStatic, KvCache::kRuntime})
+    if (kv_cache_name(kind) == name) return kind;
+  return std::nullopt;
+}
+
+Result<Generates> generates(const Json& config, const std::string& model_class) {
+  ASSAY_TRY(const Config read, Config::read(config, model_class));
+  const Architecture& architecture = read.architecture();
+  const std::string& head = read.head();
+  if (architecture.skeleton == "decoder" && head == "causal_lm") return Generates::kFromEmptyPast;
+  // Images go into the prompt alone.
+  if (architecture.skeleton == "llava" && head == "causal_lm") return Generates::kAfterPrefill;
+  if (head == "generation") return Generates::kAfterPrefill;
+  // Without an encoder whose states are missing.
+  const std::vector<std::string>& inputs = read.usual_inputs();
+  if (head == "causal_lm" && inputs == std::vector<std::string>{"input_ids", "attention_mask"})
+    return Generates::kFromEmptyPast;
+  return Generates::kNothing;
+}
+
+}  // namespace assay::zoo

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <assay/result.hpp>
+
+#include "core/base/cancel.hpp"
+#include "core/base/json.hpp"
+#include "models/builder/graph_builder.hpp"
+#include "core/tensor/tensor.hpp"
+
+namespace assay::zoo {
+
+/// Which part of a generative model a graph is (docs/zoo.md, "Generative models"). Other models have `whole` only.
+enum class Part {
+  kWhole,    ///< forward without a cache: its inputs → its outputs
+  kPrefill,  ///< forward's inputs → its outputs and the states after them
+  kDecode,   ///< the next tokens and the states before them → logits and the states after them
+};
+[[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
+
+/// The KV cache of a decode graph (docs/zoo.md, "Generative models"). Whole graphs and prefills have kGrowing.
+enum class KvCache {
+  kGrowing,  ///< each run returns a longer cache: the new keys and values are concatenated to it
+  kStatic,   ///< the cache has its maximal length from the start; plain operators write into it at given positions
+  kRuntime,  ///< as kStatic, but ONNX Runtime's com.microsoft.GroupQueryAttention writes into it
+};
+[[nodiscard]] std::string_view kv_cache_name(KvCache kind);  ///< "growing", "static", "runtime"
+[[nodiscard]] std::optional<KvCache> find_kv_cache(std::string_view name);
+
+/// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
+/// recurrence's state.
+struct StateTensor {
+  std::string input;   ///< of the decode graph: "past_key_values.0.key"
+  std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
+  DType dtype = DType::kFloat32;
+  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" if the length stays
+};
+
+/// How the class of a configuration gives one token after another.
+enum class Generates {
+  kNothing,
+  kFromEmptyPast,  ///< its decode takes the prompt too: the past is empty then
+  kAfterPrefill,   ///< the prompt needs a graph of its own: an encoder, images
+};
+/// `model_class` as in BuildRequest. Errors: those of build() that a configuration alone can make.
+[[nodiscard]] Result<Generates> generates(const Json& config, const std::string& model_class);
+
+struct BuildRequest {
+  Json config;                ///< Hugging Face config.json
+  std::string model_class{};  ///< "" : architectures[0], else the catalogue's
+  std::optional<std::filesystem::path>
+      weights{};  ///< model.safetensors, model.safetensors.index.json, or a folder; none: seeded
+  std::uint64_t seed = 0;
+  std::string precision = "float32";  ///< float32, float16 or bfloat16: of the graph, its inputs and outputs
+  /// The inputs the graph shall have; none: the architecture's usual ones. Image sides are taken from here, batch and
+  /// sequence stay dynamic. `zoo check` passes the golden's.
+  std::map<std::string, Shape> input_shapes{};
+  std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
+  std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
+  std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
+  std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
+  Part part = Part::kWhole;  ///< another than whole: unsupported if the architecture has no cache
+  std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
+  bool weights_left_out =
+      false;  ///< the file has the graph and small tables, no weights: for callers that need no more
+  bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
+  std::optional<DType>
+      weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
+  /// Other kinds are for decode graphs, and unsupported if the architecture's attention cannot use them.
+  KvCache kv_cache = KvCache::kGrowing;
+  std::string weights_hash{};  ///< of `weights`, if it is known: they are then not read for it
+  Cancelled cancelled{};       ///< checked while weights are read and written
+};
+
+}  // namespace assay::zoo

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-namespace assay {
-
-/// The compatibility matrix in a folder of results (report/report.hpp).
-inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
-
-}  // namespace assay

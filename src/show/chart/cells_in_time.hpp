@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "show/chart/chart.hpp"
+#include "show/chart/picture.hpp"
+#include "history/store/dataset.hpp"
+
+/// What the charts of single cells share: distribution, samples over time, history. Used within this module only.
+namespace assay::chart {
+
+/// Orders cells: of each model on each target the smallest first, these by model and target.
+/// Lifetime: of `cells`.
+class CellOrder {
+ public:
+  using Place = std::tuple<std::ptrdiff_t, std::string, std::ptrdiff_t, std::pair<std::int64_t, std::int64_t>>;
+  explicit CellOrder(std::span<const Record> cells) : cells_(cells), looks_(looks_of(cells)) {}
+  [[nodiscard]] Place place_of(const Record& cell) const;
+
+ private:
+  std::span<const Record> cells_;
+  std::vector<Look> looks_;
+};
+
+struct CellShapes {
+  const Record* cell = nullptr;
+  std::vector<const LaunchShape*> shapes;  ///< of whole runs, by launch
+};
+/// The cells of one machine that have shapes and whose numbers are not wrong, in their order; only the chosen one if
+/// the input names one.
+[[nodiscard]] std::vector<CellShapes> cells_with_shapes(const Source& source);
+
+/// A time of a shape in ms.
+[[nodiscard]] double time_of(std::uint16_t code, const LaunchShape& shape);
+
+/// "bert on cpu, batch 1, 128 tokens".
+[[nodiscard]] std::string cell_words(const Record& cell);
+/// The look of its target.
+[[nodiscard]] Look look_of(const Record& cell);
+
+}  // namespace assay::chart
