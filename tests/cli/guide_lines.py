@@ -156,7 +156,7 @@ def without_python(command):
 
 def aliases():
     """Each name of aliases.def with assay's words for it."""
-    text = (tool.SOURCE / "src" / "cli" / "aliases.def").read_text()
+    text = (tool.SOURCE / "src" / "app" / "cli" / "aliases.def").read_text()
     return dict(re.findall(r'^ALIAS\("(\w+)", +"([^"]+)"', text, re.MULTILINE))
 
 

@@ -87,7 +87,7 @@ class Names(tool.ToolTest):
     """`assay help`, and the names that the guides use."""
 
     def aliases(self):
-        text = (tool.SOURCE / "src" / "cli" / "aliases.def").read_text()
+        text = (tool.SOURCE / "src" / "app" / "cli" / "aliases.def").read_text()
         return re.findall(r'^ALIAS\("([^"]+)", +"([^"]+)", +"([^"]+)", "([^"]+)"\)$', text, re.MULTILINE)
 
     def test_every_name_of_the_guides_is_a_command(self):

@@ -8,9 +8,9 @@ import struct
 import tool
 
 EXAMPLES = tool.SOURCE / "tests" / "exchange"
-CHARTS = re.findall(r'KindEntry\{\s*Kind::\w+,\s*"(\w+)"', (tool.SOURCE / "src" / "chart" / "chart.cpp").read_text())
+CHARTS = re.findall(r'KindEntry\{\s*Kind::\w+,\s*"(\w+)"', (tool.SOURCE / "src" / "show" / "chart" / "chart.cpp").read_text())
 REPORTS = re.findall(r'\{"([a-z_]+)"(?:, "([a-z_]+)")?\}\}',
-                     (tool.SOURCE / "src" / "report" / "named_reports.cpp").read_text().replace("\n", " "))
+                     (tool.SOURCE / "src" / "show" / "report" / "named_reports.cpp").read_text().replace("\n", " "))
 NOT_RANKED = "Dashed outline: not ranked"
 
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { compareTogether, noClaimWords, type Pair } from '../src/core/stats.ts';
+import { compareTogether, noClaimWords, type Pair } from '../src/stats.ts';
 
 interface Case {
   pairs: Pair[];

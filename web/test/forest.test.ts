@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { forest } from '../src/forest.ts';
-import type { Comparison } from '../src/core/stats.ts';
+import type { Comparison } from '../src/stats.ts';
 
 const option = JSON.parse(readFileSync(`${process.env.ASSAY_PAGES}/comparison.json`, 'utf8'));
 const found: Comparison = { ratio: 0.5, low: 0.49, high: 0.51, difference: 'faster', evidence: 'rounds', rounds: 6, smallestDetectable: null };

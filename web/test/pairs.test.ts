@@ -8,7 +8,7 @@ import { forest, meanName } from '../src/forest.ts';
 import { choiceText, claimWords, heading, notRankedWords, pairUp, pairWords, parseChoice, sideName, type Choice, type Pairing } from '../src/pairs.ts';
 import { readDocument } from '../src/read_document.ts';
 import { parseRoute } from '../src/state.ts';
-import { noClaimWords, type Comparison } from '../src/core/stats.ts';
+import { noClaimWords, type Comparison } from '../src/stats.ts';
 import { cell } from './cells.ts';
 
 const cpu: Choice = { target: 'cpu' };

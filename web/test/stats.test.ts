@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareTogether, noClaimWords, studentQuantile } from '../src/core/stats.ts';
+import { compareTogether, noClaimWords, studentQuantile } from '../src/stats.ts';
 import { counted, number, plusMinus, when } from '../src/format.ts';
 
 const near = (actual: number, expected: number, tolerance = 1e-9) =>

@@ -3,7 +3,7 @@
 // the same document. Models, runtimes and causes of failure are such as happen.
 import { readFileSync } from 'node:fs';
 import { DocumentWriter, type ColumnType } from './document_writer.ts';
-import { compareTogether, noClaimWords, type Timed } from '../src/core/stats.ts';
+import { compareTogether, noClaimWords, type Timed } from '../src/stats.ts';
 
 type Value = string | number | null;
 type Row = Record<string, Value>;

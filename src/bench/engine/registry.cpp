@@ -43,15 +43,6 @@ Result<EngineEntry> read_engine(const fs::path& folder) {
 
 }  // namespace
 
-bool allows(const EngineOptionInfo& option, const std::string& value) {
-  if (option.type == "string") return true;
-  if (option.type == "bool") return value == "true" || value == "false";
-  if (option.type == "int") return parse_number<std::int64_t>(value).has_value();
-  if (option.type == "float") return std::isfinite(parse_number<double>(value).value_or(NAN));
-  const std::vector<std::string> words = split(option.type, '|');
-  return std::find(words.begin(), words.end(), value) != words.end();
-}
-
 EngineRegistry::EngineRegistry(Places places) : places_(std::move(places)), entries_(own_engines()) {
   for (const fs::path& folder : places_.engine_folders) add_folders_in(folder, true);
   if (!places_.plugins.empty()) add_folders_in(places_.plugins, false);

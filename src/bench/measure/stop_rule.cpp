@@ -23,24 +23,6 @@ double median(std::span<const double> values) {
 
 }  // namespace
 
-std::string_view to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::kIterations:
-      return "iterations";
-    case StopReason::kPrecisionReached:
-      return "precision_reached";
-    case StopReason::kMaxSamples:
-      return "max_samples";
-    case StopReason::kMaxTime:
-      return "max_time";
-    case StopReason::kInterrupted:
-      return "interrupted";
-    case StopReason::kFailure:
-      return "failure";
-  }
-  return "failure";
-}
-
 std::optional<double> median_half_width(std::span<const double> runs) {
   if (runs.empty()) return std::nullopt;
   const auto estimate = stats::estimate_quantile(runs, 0.5);

@@ -139,7 +139,7 @@ TEST_F(StoreTest, LookingWhetherItCanBeWrittenChangesNothing) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
   {
     auto made = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
-    ASSERT_TRUE(made->execute(*read_file(ASSAY_SOURCE_DIR "/src/store/testdata/schema9/database.sql")));
+    ASSERT_TRUE(made->execute(*read_file(ASSAY_SOURCE_DIR "/src/history/store/testdata/schema9/database.sql")));
     ASSERT_TRUE(made->execute("CHECKPOINT"));
   }
   const std::string before = *sha256_file(path_);

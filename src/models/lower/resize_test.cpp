@@ -106,7 +106,7 @@ std::vector<std::vector<double>> matrix_for(const Json& given) {
 }
 
 TEST(Resize, HasTheWeightsOfOnnxsReferenceImplementation) {
-  const std::filesystem::path file = ASSAY_SOURCE_DIR "/src/lower/testdata/resize.json";
+  const std::filesystem::path file = ASSAY_SOURCE_DIR "/src/models/lower/testdata/resize.json";
   const Json cases = read_json(file).value();
   EXPECT_GT(cases.size(), 100);
   for (const Json& each : cases) {
