@@ -9,9 +9,9 @@
 #include "core/stats/launches.hpp"
 #include "core/stats/samples_for_tests.hpp"
 
-/// Simulated rounds of two cells, judged by core/stats/launches.hpp: how often is an equal pair called different, how often
-/// does the shown interval hold the true ratio, how often is a true difference found? (docs/statistics.md, "When two
-/// cells differ".)
+/// Simulated rounds of two cells, judged by core/stats/launches.hpp: how often is an equal pair called different, how
+/// often does the shown interval hold the true ratio, how often is a true difference found? (docs/statistics.md, "When
+/// two cells differ".)
 namespace assay::bench {
 
 /// How the processes that measure one cell differ from each other; each with the standard deviation `sd` of the log.

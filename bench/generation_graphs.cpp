@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/prepare/generation.hpp"
 #include "bench/prepare/kv_cache.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 namespace {

@@ -17,11 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.hpp"
 #include "bench/hardware/hardware.hpp"
-#include "models/hub/hub.hpp"
-#include "core/samples/samples_file.hpp"
-#include "core/samples/summary.hpp"
 #include "bench/plan/plan.hpp"
 #include "bench/plan/targets.hpp"
 #include "bench/prepare/prepare.hpp"
@@ -29,6 +25,10 @@
 #include "bench/run/run_info.hpp"
 #include "bench/worker/probe.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "core/samples/samples_file.hpp"
+#include "core/samples/summary.hpp"
+#include "models/hub/hub.hpp"
 
 namespace assay {
 namespace {

@@ -28,18 +28,18 @@
 #include <string_view>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
-#include "show/dashboard/page.hpp"
+#include "core/result/keys.hpp"
 #include "core/samples/samples_file.hpp"
 #include "core/samples/summary.hpp"
-#include "core/result/keys.hpp"
+#include "core/tensor/random.hpp"
+#include "history/analyse/analysis.hpp"
 #include "history/store/bundle.hpp"
 #include "history/store/dataset.hpp"
 #include "history/store/queries.hpp"
 #include "history/store/store.hpp"
-#include "core/tensor/random.hpp"
+#include "show/dashboard/page.hpp"
 
 namespace assay {
 namespace {

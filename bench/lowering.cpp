@@ -11,10 +11,10 @@
 #include <system_error>
 #include <vector>
 
+#include "bench/measure/memory.hpp"
 #include "core/base/files.hpp"
 #include "models/inputs/inputs.hpp"
 #include "models/lower/program.hpp"
-#include "bench/measure/memory.hpp"
 #include "models/onnx/inspect.hpp"
 
 namespace assay::bench {

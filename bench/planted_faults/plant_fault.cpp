@@ -12,11 +12,11 @@
 
 #include <assay/result.hpp>
 
+#include "bench/verify/verify.hpp"
 #include "faults.hpp"
 #include "models/onnx/graph_check.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "models/onnx/onnx_tensor.hpp"
-#include "bench/verify/verify.hpp"
 
 namespace assay::faults {
 namespace {

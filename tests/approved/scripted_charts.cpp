@@ -20,11 +20,11 @@
 #include <string_view>
 #include <vector>
 
+#include "chart_data.hpp"
 #include "core/base/files.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/render.hpp"
-#include "chart_data.hpp"
 
 namespace assay {
 namespace {

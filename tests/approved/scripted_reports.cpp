@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
 #include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 #include "show/report/document.hpp"
 #include "show/report/report.hpp"
-#include "core/result/launch_medians.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay {
 namespace {

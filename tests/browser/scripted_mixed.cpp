@@ -13,10 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/result/launch_medians.hpp"
 
 namespace assay {
 namespace {

@@ -15,17 +15,17 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
-#include "history/analyse/compare.hpp"
 #include "core/base/files.hpp"
 #include "core/base/json.hpp"
+#include "core/result/launch_medians.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/analyse/compare.hpp"
+#include "history/store/dataset.hpp"
+#include "scripted_mixed.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/render.hpp"
 #include "show/dashboard/chart_page.hpp"
 #include "show/dashboard/page.hpp"
-#include "core/result/launch_medians.hpp"
-#include "scripted_mixed.hpp"
-#include "history/store/dataset.hpp"
 #include "support/percentiles.hpp"
 
 namespace assay {

@@ -11,13 +11,13 @@
 #include <map>
 #include <set>
 
-#include "core/base/files.hpp"
-#include "models/builder/graph_builder.hpp"
 #include "bench/engine/registry.hpp"
-#include "core/tensor/random.hpp"
-#include "core/tensor/safetensors.hpp"
 #include "bench/worker/probe.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "models/builder/graph_builder.hpp"
 
 #include "model_files.hpp"
 

@@ -6,8 +6,8 @@
 #include <deque>
 #include <thread>
 
-#include "conformance.hpp"
 #include "bench/engine/loader.hpp"
+#include "conformance.hpp"
 
 namespace assay::conformance {
 namespace {

@@ -15,9 +15,9 @@
 #include <string>
 #include <thread>
 
+#include "bench/measure/memory.hpp"
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
-#include "bench/measure/memory.hpp"
 #include "support/null_worker.hpp"
 
 namespace assay::test {

@@ -11,11 +11,11 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/files.hpp"
 #include "bench/engine/registry.hpp"
-#include "support/null_worker.hpp"
-#include "core/tensor/safetensors.hpp"
 #include "bench/worker/probe.hpp"
+#include "core/base/files.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "support/null_worker.hpp"
 
 namespace assay::test {
 namespace {

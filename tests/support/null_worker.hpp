@@ -11,9 +11,9 @@
 #include <memory>
 #include <utility>
 
+#include "bench/worker/worker.hpp"
 #include "core/base/files.hpp"
 #include "core/samples/samples_file.hpp"
-#include "bench/worker/worker.hpp"
 
 namespace assay::test {
 using namespace std::chrono_literals;

@@ -64,8 +64,8 @@ expect "core web" help run
 made_up=$(mktemp -d)
 trap 'rm -rf "$made_up"' EXIT
 root=$made_up
-mkdir -p "$made_up/src/engine"
-reference() { echo "inline constexpr const char* kReferenceEngine = \"$1\";" >"$made_up/src/engine/engine_entry.hpp"; }
+mkdir -p "$made_up/src/core/traits"
+reference() { echo "inline constexpr const char* kReferenceEngine = \"$1\";" >"$made_up/src/core/traits/engine_entry.hpp"; }
 reference onnxruntime
 mkdir -p "$made_up"/engines/{onnxruntime,quick,slow,planned,script}/ "$made_up"/engines/{onnxruntime,quick,slow}/setup
 echo '{"name":"onnxruntime","preference":10,"hardware":["cpu","npu"],"formats":["onnx"]}' >"$made_up/engines/onnxruntime/engine.json"

@@ -8,7 +8,7 @@ trap 'rm -rf "$root"' EXIT
 unset ASSAY_DEPS_DIR
 . "$library"
 mkdir -p "$root"/{setup/groups/core,engines/fast/setup,src/core/base,build/release} "$deps/stamps"
-touch -d '1 minute ago' "$root"/setup/groups/core/lock.txt "$root"/engines/fast/setup/lock.txt "$root"/engines{/fast{/setup,},} "$root"/src/base/a.cpp "$root"/src{,/base}
+touch -d '1 minute ago' "$root"/setup/groups/core/lock.txt "$root"/engines/fast/setup/lock.txt "$root"/engines{/fast{/setup,},} "$root"/src/core/base/a.cpp "$root"/src{,/core{,/base}}
 failed=0
 
 expect() {

@@ -26,13 +26,13 @@
 #include <assay/engine_plugin.hpp>
 #include <assay/support/plugin_support.hpp>
 
-#include "core/base/files.hpp"
 #include "bench/engine/loader.hpp"
+#include "bench/verify/verify.hpp"
+#include "core/base/files.hpp"
 #include "core/tensor/dtype.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/tensor.hpp"
 #include "core/tensor/ulp.hpp"
-#include "bench/verify/verify.hpp"
 
 extern char** environ;
 

@@ -12,8 +12,8 @@
 
 #include "app/api/program.hpp"
 #include "core/base/files.hpp"
-#include "history/exchange/results_file.hpp"
 #include "core/result/record.hpp"
+#include "history/exchange/results_file.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

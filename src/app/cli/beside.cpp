@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "app/cli/context.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
-#include "app/cli/context.hpp"
 
 namespace assay::cli {
 namespace {

@@ -14,7 +14,8 @@ namespace assay::cli {
 ///
 /// It is $ASSAY_CACHE_DIR, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. If there is no home, or nothing can be
 /// written in it, it is a temporary folder that is removed with this object: a fixed place in /tmp could be somebody
-/// else's. What killed processes left in the cache is removed when it is opened (core/base/files.hpp, TemporaryDirectory).
+/// else's. What killed processes left in the cache is removed when it is opened (core/base/files.hpp,
+/// TemporaryDirectory).
 class CacheFolder {
  public:
   /// Its place, whether or not there is a folder; empty for a process without a home.

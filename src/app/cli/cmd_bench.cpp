@@ -7,12 +7,12 @@
 #include <map>
 #include <memory>
 
-#include "core/base/json.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
 #include "app/cli/measure_command.hpp"
 #include "app/cli/model_options.hpp"
+#include "core/base/json.hpp"
+#include "core/base/text.hpp"
 #include "core/result/precision_words.hpp"
 
 namespace assay::cli {

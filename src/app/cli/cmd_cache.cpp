@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/base/text.hpp"
 #include "app/cli/cache_folder.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "core/base/text.hpp"
 #include "models/hub/hub.hpp"
 
 namespace assay::cli {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/log.hpp"
 #include "app/cli/beside.hpp"
+#include "app/cli/conformity.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
@@ -17,7 +17,7 @@
 #include "bench/measure/environment.hpp"
 #include "bench/services/conform.hpp"
 #include "bench/services/zoo_check.hpp"
-#include "app/cli/conformity.hpp"
+#include "core/base/log.hpp"
 
 namespace assay::cli {
 namespace {

@@ -12,19 +12,19 @@
 #include <set>
 #include <utility>
 
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/coverage_answers.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
 #include "app/cli/live.hpp"
 #include "app/cli/measure_command.hpp"
 #include "app/cli/not_yet.hpp"
-#include "bench/hardware/hardware.hpp"
-#include "models/model/classify.hpp"
-#include "core/result/hardware_words.hpp"
-#include "bench/run/places.hpp"
 #include "app/suite/coverage.hpp"
+#include "bench/hardware/hardware.hpp"
+#include "bench/run/places.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
+#include "core/result/hardware_words.hpp"
+#include "models/model/classify.hpp"
 
 namespace assay::cli {
 namespace {

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/text.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "core/base/text.hpp"
 #include "history/exchange/import_results.hpp"
 #include "history/store/store.hpp"
 #include "history/store/unsaved.hpp"

@@ -9,11 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "history/analyse/analyse.hpp"
-#include "core/base/files.hpp"
-#include "core/base/hash.hpp"
-#include "core/base/json.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/cache_folder.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
@@ -23,6 +18,11 @@
 #include "bench/measure/doctor.hpp"
 #include "bench/rate/peak.hpp"
 #include "bench/run/run_info.hpp"
+#include "core/base/files.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/json.hpp"
+#include "core/base/text.hpp"
+#include "history/analyse/analyse.hpp"
 #include "history/store/peaks.hpp"
 #include "history/store/store.hpp"
 

@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json.hpp"
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
-#include "core/base/unknown_word.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/engine_operators.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
 #include "app/cli/measure_command.hpp"
-#include "show/report/terminal.hpp"
 #include "bench/worker/probe.hpp"
+#include "core/base/json.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
+#include "core/base/unknown_word.hpp"
+#include "show/report/terminal.hpp"
 
 namespace assay::cli {
 namespace {

@@ -6,15 +6,15 @@
 #include <memory>
 #include <string>
 
-#include "core/base/json.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
 #include "app/cli/measure_command.hpp"
 #include "bench/hardware/hardware.hpp"
-#include "show/report/terminal.hpp"
+#include "core/base/json.hpp"
+#include "core/base/text.hpp"
 #include "core/result/status.hpp"
+#include "show/report/terminal.hpp"
 
 namespace assay::cli {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/unknown_word.hpp"
 #include "app/cli/aliases.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/not_yet.hpp"
+#include "core/base/unknown_word.hpp"
 #include "show/report/terminal.hpp"
 
 namespace assay::cli {

@@ -12,20 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
-#include "history/analyse/table.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
-#include "core/base/text.hpp"
-#include "show/chart/chart.hpp"
-#include "show/chart/files.hpp"
-#include "show/chart/render.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
 #include "app/cli/selection_options.hpp"
-#include "show/dashboard/chart_page.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
+#include "core/base/text.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/analyse/table.hpp"
 #include "history/exchange/dataset_of_files.hpp"
+#include "show/chart/chart.hpp"
+#include "show/chart/files.hpp"
+#include "show/chart/render.hpp"
+#include "show/dashboard/chart_page.hpp"
 #include "show/report/format.hpp"
 
 namespace assay::cli {

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
 #include "app/cli/option_reader.hpp"
 #include "app/cli/report_question.hpp"
 #include "bench/measure/environment.hpp"
+#include "core/base/text.hpp"
 #include "history/store/store.hpp"
 
 namespace assay::cli {

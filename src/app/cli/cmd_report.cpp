@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/report_question.hpp"
+#include "core/base/text.hpp"
+#include "history/analyse/analysis.hpp"
 
 namespace assay::cli {
 namespace {

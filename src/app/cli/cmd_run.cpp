@@ -10,15 +10,15 @@
 #include <set>
 #include <utility>
 
-#include "core/base/json.hpp"
-#include "core/base/text.hpp"
-#include "core/base/unknown_word.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measure_command.hpp"
 #include "app/cli/model_options.hpp"
 #include "bench/measure/doctor.hpp"
-#include "models/model/classify.hpp"
 #include "bench/settings/sets.hpp"
+#include "core/base/json.hpp"
+#include "core/base/text.hpp"
+#include "core/base/unknown_word.hpp"
+#include "models/model/classify.hpp"
 
 namespace assay::cli {
 namespace {

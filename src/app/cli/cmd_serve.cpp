@@ -7,19 +7,19 @@
 #include <memory>
 #include <string>
 
-#include "history/analyse/analysis.hpp"
-#include "core/base/files.hpp"
-#include "core/base/shell.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
 #include "app/cli/selection_options.hpp"
-#include "show/dashboard/page.hpp"
-#include "show/serve/server.hpp"
+#include "core/base/files.hpp"
+#include "core/base/shell.hpp"
+#include "core/base/text.hpp"
+#include "history/analyse/analysis.hpp"
 #include "history/store/dataset.hpp"
 #include "history/store/snapshot.hpp"
 #include "history/store/store.hpp"
+#include "show/dashboard/page.hpp"
+#include "show/serve/server.hpp"
 
 namespace assay::cli {
 namespace {

@@ -9,24 +9,24 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/files.hpp"
-#include "core/base/guard.hpp"
-#include "core/base/json.hpp"
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/cache_folder.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/live.hpp"
 #include "app/cli/measure_command.hpp"
 #include "app/cli/not_yet.hpp"
-#include "bench/measure/doctor.hpp"
-#include "bench/run/places.hpp"
-#include "bench/run/session_history.hpp"
-#include "bench/run/session_plan.hpp"
 #include "app/suite/check.hpp"
 #include "app/suite/config.hpp"
 #include "app/suite/folder.hpp"
 #include "app/suite/offline.hpp"
+#include "bench/measure/doctor.hpp"
+#include "bench/run/places.hpp"
+#include "bench/run/session_history.hpp"
+#include "bench/run/session_plan.hpp"
+#include "core/base/files.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/json.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
 
 namespace assay::cli {
 namespace {

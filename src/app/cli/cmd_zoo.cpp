@@ -7,22 +7,22 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
-#include "core/base/writable.hpp"
 #include "app/cli/beside.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/known_engines.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "app/cli/model_facts.hpp"
 #include "app/cli/model_options.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/services/zoo_check.hpp"
 #include "bench/services/zoo_lower.hpp"
 #include "bench/services/zoo_show.hpp"
-#include "app/cli/model_facts.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
+#include "core/base/writable.hpp"
+#include "core/traits/engine_entry.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay::cli {

@@ -8,13 +8,13 @@
 #include <memory>
 #include <set>
 
-#include "core/base/text.hpp"
-#include "core/base/unknown_word.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measure_command.hpp"
-#include "show/report/terminal.hpp"
+#include "core/base/text.hpp"
+#include "core/base/unknown_word.hpp"
 #include "models/zoo/zoo.hpp"
+#include "show/report/terminal.hpp"
 
 namespace assay::cli {
 namespace {

@@ -5,16 +5,16 @@
 #include <cstdio>
 #include <memory>
 
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
-#include "core/base/writable.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
 #include "app/cli/model_options.hpp"
-#include "models/inputs/given_shapes.hpp"
 #include "bench/services/zoo_specialise.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
+#include "core/base/writable.hpp"
+#include "models/inputs/given_shapes.hpp"
 
 namespace assay::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.hpp"
 #include "bench/services/conform.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 

@@ -7,16 +7,16 @@
 #include <cstdio>
 #include <utility>
 
-#include "history/analyse/analysis.hpp"
-#include "core/base/files.hpp"
-#include "core/base/json.hpp"
-#include "show/chart/chart.hpp"
-#include "show/chart/render.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/report_output.hpp"
 #include "app/cli/report_question.hpp"
 #include "app/cli/selection_options.hpp"
+#include "core/base/files.hpp"
+#include "core/base/json.hpp"
+#include "history/analyse/analysis.hpp"
+#include "show/chart/chart.hpp"
+#include "show/chart/render.hpp"
 #include "show/dashboard/chart_page.hpp"
 #include "show/dashboard/page.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
+#include "core/base/json.hpp"
 
 namespace assay::cli {
 

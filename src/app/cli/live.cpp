@@ -22,10 +22,10 @@
 #include "core/base/json.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
-#include "show/report/format.hpp"
-#include "show/serve/server.hpp"
 #include "history/store/snapshot.hpp"
 #include "history/store/store.hpp"
+#include "show/report/format.hpp"
+#include "show/serve/server.hpp"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

@@ -9,8 +9,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/descriptor.hpp"
 #include "bench/run/session.hpp"
+#include "core/base/descriptor.hpp"
 
 /// What a command that measures shows to other processes while it runs.
 namespace assay::cli {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/guard.hpp"
-#include "core/base/shell.hpp"
 #include "app/cli/aliases.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/usage.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/shell.hpp"
 
 #ifndef ASSAY_VERSION
 #error "the build defines ASSAY_VERSION"

@@ -14,14 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
-#include "core/base/guard.hpp"
-#include "core/base/json.hpp"
-#include "core/base/log.hpp"
-#include "core/base/shell.hpp"
-#include "core/base/text.hpp"
 #include "app/cli/beside.hpp"
 #include "app/cli/cache_folder.hpp"
 #include "app/cli/failure.hpp"
@@ -29,12 +21,21 @@
 #include "app/cli/live.hpp"
 #include "app/cli/plan_output.hpp"
 #include "app/cli/progress.hpp"
-#include "show/report/format.hpp"
-#include "bench/run/places.hpp"
-#include "history/store/store.hpp"
 #include "app/suite/folder.hpp"
 #include "app/suite/matrix_file.hpp"
 #include "app/suite/pictures.hpp"
+#include "bench/run/places.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/json.hpp"
+#include "core/base/log.hpp"
+#include "core/base/shell.hpp"
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/store/store.hpp"
+#include "show/report/format.hpp"
 
 namespace assay::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/cli/measuring_options.hpp"
-#include "show/report/report.hpp"
 #include "bench/run/session.hpp"
+#include "show/report/report.hpp"
 
 namespace assay::cli {
 

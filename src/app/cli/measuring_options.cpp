@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/cli/help.hpp"
+#include "app/cli/known_engines.hpp"
 #include "core/base/files.hpp"
 #include "core/base/log.hpp"
 #include "core/base/shell.hpp"
 #include "core/base/text.hpp"
-#include "app/cli/help.hpp"
-#include "app/cli/known_engines.hpp"
 #include "core/result/hardware_words.hpp"
 #include "core/result/record.hpp"
 #include "history/store/bundle.hpp"

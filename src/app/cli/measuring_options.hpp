@@ -28,8 +28,8 @@ struct MeasuringDefaults {
   std::string hardware = "all that this machine has";
 };
 
-/// The options that every measuring command has: those of bench/settings/settings.def, and those for targets, output and
-/// storage. Lists are written `1,2,4` or `1 2 4`. After add_to() it may be copied; the copy has the words that were
+/// The options that every measuring command has: those of bench/settings/settings.def, and those for targets, output
+/// and storage. Lists are written `1,2,4` or `1 2 4`. After add_to() it may be copied; the copy has the words that were
 /// given.
 class MeasuringOptions {
  public:

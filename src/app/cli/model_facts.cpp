@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/text.hpp"
 #include "bench/measure/environment.hpp"
+#include "core/base/text.hpp"
 #include "show/report/format.hpp"
 
 namespace assay {

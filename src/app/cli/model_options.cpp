@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/base/text.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "core/base/text.hpp"
 
 namespace assay::cli {
 namespace {

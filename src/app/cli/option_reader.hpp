@@ -13,14 +13,14 @@
 
 #include <assay/result.hpp>
 
-#include "models/inputs/given_shapes.hpp"
 #include "bench/settings/settings.hpp"
+#include "models/inputs/given_shapes.hpp"
 
 namespace assay::cli {
 
 /// How the arguments of an option become a value, and how help shows that value. The column `reader` of
-/// bench/settings/settings.def names one of the functions below. Numbers are checked here and not by the parser, which would
-/// replace those that are too large by the largest.
+/// bench/settings/settings.def names one of the functions below. Numbers are checked here and not by the parser, which
+/// would replace those that are too large by the largest.
 template <class T>
 struct Reader {
   enum class Words { kNone, kOne, kMany, kEach };  ///< kEach: one, and the option may be repeated

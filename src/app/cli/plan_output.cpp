@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
+#include "bench/run/time_plan.hpp"
 #include "core/base/text.hpp"
 #include "core/base/time_words.hpp"
+#include "core/traits/cell.hpp"
 #include "show/report/format.hpp"
 #include "show/report/terminal.hpp"
-#include "bench/run/time_plan.hpp"
 
 namespace assay::cli {
 namespace {

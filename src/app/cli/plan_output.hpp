@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/base/json.hpp"
 #include "bench/run/session_plan.hpp"
+#include "core/base/json.hpp"
 
 namespace assay::cli {
 

@@ -10,16 +10,16 @@
 #include <filesystem>
 #include <utility>
 
-#include "history/analyse/analysis.hpp"
-#include "core/base/files.hpp"
-#include "core/base/text.hpp"
-#include "core/base/unknown_word.hpp"
-#include "show/chart/chart.hpp"
-#include "show/chart/render.hpp"
 #include "app/cli/context.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measure_command.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "core/base/files.hpp"
+#include "core/base/text.hpp"
+#include "core/base/unknown_word.hpp"
+#include "history/analyse/analysis.hpp"
+#include "show/chart/chart.hpp"
+#include "show/chart/render.hpp"
 #include "show/report/format.hpp"
 #include "show/report/terminal.hpp"
 

@@ -6,11 +6,11 @@
 
 #include <assay/result.hpp>
 
-#include "history/analyse/table.hpp"
 #include "app/cli/app_forward.hpp"
-#include "show/report/document.hpp"
+#include "history/analyse/table.hpp"
 #include "history/store/dataset.hpp"
 #include "history/store/rows.hpp"
+#include "show/report/document.hpp"
 
 namespace assay::cli {
 

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "history/analyse/analysis.hpp"
 #include "app/cli/help.hpp"
+#include "history/analyse/analysis.hpp"
 
 namespace assay::cli {
 

@@ -11,11 +11,11 @@
 #include <map>
 #include <utility>
 
-#include "core/base/text.hpp"
-#include "core/base/unknown_word.hpp"
 #include "app/cli/failure.hpp"
 #include "app/cli/help.hpp"
 #include "app/cli/measuring_options.hpp"
+#include "core/base/text.hpp"
+#include "core/base/unknown_word.hpp"
 #include "core/result/precision_words.hpp"
 #include "history/store/store.hpp"
 #include "models/zoo/zoo.hpp"

@@ -10,9 +10,9 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/clock.hpp"
 #include "app/cli/app_forward.hpp"
 #include "app/cli/context.hpp"
+#include "core/base/clock.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay::cli {

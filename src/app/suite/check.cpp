@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <set>
 
-#include "core/base/files.hpp"
-#include "show/report/format.hpp"
 #include "bench/run/places.hpp"
+#include "core/base/files.hpp"
 #include "history/store/store.hpp"
+#include "show/report/format.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;

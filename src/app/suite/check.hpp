@@ -6,9 +6,9 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/hardware/hardware.hpp"
 #include "bench/run/session_plan.hpp"
+#include "core/base/json.hpp"
 
 namespace assay::suite {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "history/exchange/results_file.hpp"
 #include "core/result/record.hpp"
+#include "history/exchange/results_file.hpp"
 
 /// What is shown of results that were collected from several folders (offline.hpp).
 namespace assay::suite {

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.hpp"
-#include "core/base/json.hpp"
-#include "history/exchange/dataset_of_files.hpp"
-#include "show/report/report.hpp"
-#include "core/result/keys.hpp"
 #include "app/suite/folder.hpp"
 #include "app/suite/offline.hpp"
+#include "core/base/files.hpp"
+#include "core/base/json.hpp"
+#include "core/result/keys.hpp"
+#include "history/exchange/dataset_of_files.hpp"
+#include "show/report/report.hpp"
 
 namespace assay::suite {
 namespace {

@@ -9,11 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
-#include "show/report/format.hpp"
 #include "core/result/newest.hpp"
+#include "core/traits/cell.hpp"
+#include "show/report/format.hpp"
 
 namespace assay::suite {
 namespace {

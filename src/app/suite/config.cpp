@@ -7,12 +7,12 @@
 #include <chrono>
 #include <utility>
 
+#include "app/suite/config_reader.hpp"
 #include "core/base/files.hpp"
 #include "core/base/json_object.hpp"
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
 #include "models/model/classify.hpp"
-#include "app/suite/config_reader.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;

@@ -8,9 +8,9 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/plan/targets.hpp"
 #include "bench/settings/settings.hpp"
+#include "core/base/json.hpp"
 
 namespace assay::suite {
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/settings/sets.hpp"
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
-#include "models/model/classify.hpp"
-#include "bench/settings/sets.hpp"
 #include "core/result/hardware_words.hpp"
 #include "core/result/precision_words.hpp"
+#include "models/model/classify.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;

@@ -5,8 +5,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json_object.hpp"
 #include "app/suite/config.hpp"
+#include "core/base/json_object.hpp"
 
 namespace assay::suite {
 

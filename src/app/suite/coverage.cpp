@@ -10,8 +10,8 @@
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
-#include "models/model/classify.hpp"
 #include "history/store/store.hpp"
+#include "models/model/classify.hpp"
 #include "models/zoo/catalogue/architecture.hpp"
 #include "models/zoo/zoo.hpp"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/files.hpp"
 #include "core/base/json_object.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "show/report/report.hpp"
 
 namespace assay::suite {

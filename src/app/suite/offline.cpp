@@ -9,21 +9,21 @@
 #include <set>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
-#include "core/base/guard.hpp"
-#include "core/base/hash.hpp"
-#include "core/base/text.hpp"
-#include "show/chart/files.hpp"
-#include "history/exchange/dataset_of_files.hpp"
-#include "show/report/report.hpp"
-#include "history/store/store.hpp"
 #include "app/suite/collected.hpp"
 #include "app/suite/comparison.hpp"
 #include "app/suite/folder.hpp"
 #include "app/suite/matrix_file.hpp"
 #include "app/suite/pictures.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/exchange/dataset_of_files.hpp"
+#include "history/store/store.hpp"
+#include "show/chart/files.hpp"
+#include "show/report/report.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;

@@ -3,14 +3,14 @@
 
 #include <utility>
 
-#include "history/analyse/analysis.hpp"
+#include "app/suite/folder.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/guard.hpp"
 #include "core/base/log.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/store/store.hpp"
 #include "show/chart/files.hpp"
 #include "show/dashboard/page.hpp"
-#include "history/store/store.hpp"
-#include "app/suite/folder.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;

@@ -9,8 +9,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/cancel.hpp"
-#include "show/chart/files.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/files.hpp"
 
 namespace assay::suite {
 

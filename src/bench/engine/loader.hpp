@@ -12,8 +12,8 @@
 #include <assay/engine_abi.h>
 #include <assay/result.hpp>
 
-#include "core/traits/engine_types.hpp"
 #include "core/tensor/tensor.hpp"
+#include "core/traits/engine_types.hpp"
 
 namespace assay {
 

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <vector>
 
-#include "core/base/text.hpp"
 #include "bench/engine/registry.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

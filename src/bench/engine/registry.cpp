@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "bench/engine/runtime_search.hpp"
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
-#include "bench/engine/runtime_search.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

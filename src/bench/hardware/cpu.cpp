@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/text.hpp"
 #include "bench/hardware/hardware.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

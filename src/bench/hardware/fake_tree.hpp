@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/files.hpp"
 #include "bench/hardware/host.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <utility>
 
-#include "core/base/text.hpp"
 #include "bench/hardware/nvidia.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "bench/hardware/host.hpp"
+#include "core/base/json.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/traits/engine_entry.hpp"
 
 namespace assay {
 

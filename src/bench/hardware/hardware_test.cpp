@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/base/files.hpp"
 #include "bench/hardware/fake_tree.hpp"
 #include "bench/hardware/nvidia.hpp"
 #include "bench/hardware/python_version.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
+#include "bench/hardware/hardware.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
-#include "bench/hardware/hardware.hpp"
 
 namespace assay {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/clock.hpp"
-#include "core/base/json.hpp"
 #include "bench/hardware/host.hpp"
 #include "bench/measure/environment.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 
@@ -43,9 +43,6 @@ struct SpoolDisk {
 };
 [[nodiscard]] SpoolDisk find_spool_disk(const std::filesystem::path& spool);
 
-/// The highest score of a machine whose load, stolen time or spin test is bad: that disturbs every timing, however good
-/// its settings are.
-inline constexpr int kUnreliableScore = 40;
 /// "timings on this machine are not reliable now", …
 [[nodiscard]] std::string_view score_words(int score);
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "bench/hardware/fake_tree.hpp"
 #include "core/base/fake_clock.hpp"
 #include "core/base/files.hpp"
-#include "bench/hardware/fake_tree.hpp"
 
 namespace assay {
 namespace {

@@ -11,9 +11,9 @@
 #include <set>
 #include <utility>
 
+#include "bench/hardware/hardware.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
-#include "bench/hardware/hardware.hpp"
 
 namespace assay {
 namespace {

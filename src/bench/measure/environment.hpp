@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/hardware/host.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
-#include "bench/hardware/host.hpp"
 
 namespace assay {
 

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/fake_clock.hpp"
 #include "bench/hardware/fake_tree.hpp"
+#include "core/base/fake_clock.hpp"
 
 namespace assay {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/fake_clock.hpp"
 #include "bench/measure/runner.hpp"
+#include "core/base/fake_clock.hpp"
 
 namespace assay {
 

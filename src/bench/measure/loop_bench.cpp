@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/clock.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/measure/runner.hpp"
+#include "core/base/clock.hpp"
 
 namespace {
 

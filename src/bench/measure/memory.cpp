@@ -11,8 +11,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/base/text.hpp"
 #include "bench/hardware/host.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

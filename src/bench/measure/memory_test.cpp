@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure/simulated_cell.hpp"
 #include "core/base/fake_clock.hpp"
 #include "core/base/files.hpp"
-#include "bench/measure/simulated_cell.hpp"
 
 namespace assay {
 namespace {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <numeric>
 
-#include "core/base/fake_clock.hpp"
 #include "bench/measure/fake_source.hpp"
 #include "bench/measure/stop_rule.hpp"
+#include "core/base/fake_clock.hpp"
 
 namespace assay {
 namespace {

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/base/fake_clock.hpp"
 #include "bench/measure/runner.hpp"
+#include "core/base/fake_clock.hpp"
 #include "core/samples/summary.hpp"
 #include "core/stats/samples_for_tests.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "bench/plan/row.hpp"
 #include "core/base/text.hpp"
 #include "models/onnx/honest_graph.hpp"
-#include "bench/plan/row.hpp"
 
 namespace assay {
 namespace {

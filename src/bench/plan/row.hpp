@@ -9,9 +9,9 @@
 #include "bench/plan/task.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/settings/settings.hpp"
+#include "bench/worker/worker.hpp"
 #include "core/result/record.hpp"
 #include "core/result/run_info.hpp"
-#include "bench/worker/worker.hpp"
 
 namespace assay {
 

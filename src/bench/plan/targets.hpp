@@ -8,11 +8,11 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/hardware/hardware.hpp"
-#include "core/result/refusal.hpp"
 #include "bench/worker/probe.hpp"
+#include "core/base/json.hpp"
+#include "core/result/refusal.hpp"
 
 namespace assay {
 

@@ -10,12 +10,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
-#include "core/samples/measurement.hpp"
 #include "bench/prepare/artefact.hpp"
-#include "core/result/record.hpp"
-#include "core/tensor/recipe.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/json.hpp"
+#include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
+#include "core/tensor/recipe.hpp"
 
 namespace assay {
 
@@ -33,7 +33,8 @@ struct CellShape {
 /// One cell to run: a value without pointers, which can be written as one line of JSON. Another process, or another
 /// machine with the same files, can run it and gives a row with the same keys and verdict.
 ///
-/// plan_tasks() (bench/plan/plan.hpp) decides which tasks there are; TaskCompleter (bench/run/complete.hpp) adds the inputs.
+/// plan_tasks() (bench/plan/plan.hpp) decides which tasks there are; TaskCompleter (bench/run/complete.hpp) adds the
+/// inputs.
 struct Task {
   Record row;          ///< what is known before; if reason_code is set, the task does not run and this is its result
   std::string engine;  ///< for EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"

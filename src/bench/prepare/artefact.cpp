@@ -7,14 +7,14 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/measure/environment.hpp"
+#include "bench/prepare/generation.hpp"
+#include "bench/prepare/kv_cache.hpp"
 #include "core/base/files.hpp"
 #include "core/base/log.hpp"
 #include "models/graph/specialise.hpp"
-#include "bench/measure/environment.hpp"
 #include "models/onnx/honest_graph.hpp"
 #include "models/onnx/perturb.hpp"
-#include "bench/prepare/generation.hpp"
-#include "bench/prepare/kv_cache.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -13,13 +13,13 @@
 
 #include <assay/result.hpp>
 
+#include "bench/engine/registry.hpp"
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
 #include "core/base/time_spent.hpp"
-#include "bench/engine/registry.hpp"
-#include "models/lower/program.hpp"
 #include "core/tensor/dtype.hpp"
 #include "core/tensor/tensor.hpp"
+#include "models/lower/program.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

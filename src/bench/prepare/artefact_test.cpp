@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/prepare/zoo_source.hpp"
 #include "core/base/files.hpp"
 #include "models/onnx/inspect.hpp"
 #include "models/onnx/onnx_testing.hpp"
-#include "bench/prepare/zoo_source.hpp"
 
 namespace assay {
 namespace {

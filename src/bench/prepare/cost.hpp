@@ -10,9 +10,9 @@
 
 #include <assay/result.hpp>
 
-#include "models/graph/static_graph.hpp"
 #include "bench/prepare/generation.hpp"
 #include "core/tensor/recipe.hpp"
+#include "models/graph/static_graph.hpp"
 
 namespace assay {
 

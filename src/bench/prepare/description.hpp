@@ -12,13 +12,13 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/files.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/prepare/artefact.hpp"
 #include "bench/prepare/generation.hpp"
 #include "bench/prepare/kv_cache.hpp"
-#include "bench/settings/settings.hpp"
 #include "bench/prepare/zoo_source.hpp"
+#include "bench/settings/settings.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 

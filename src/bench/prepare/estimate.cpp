@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bench/worker/worker.hpp"
 #include "models/graph/static_graph.hpp"
 #include "models/inputs/fixed_extents.hpp"
-#include "bench/worker/worker.hpp"
 
 namespace assay {
 namespace {

@@ -9,12 +9,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/traits/engine_entry.hpp"
-#include "models/onnx/model_info.hpp"
 #include "bench/prepare/cost.hpp"
 #include "bench/prepare/description.hpp"
 #include "bench/rate/rate.hpp"
 #include "bench/settings/settings.hpp"
+#include "core/traits/engine_entry.hpp"
+#include "models/onnx/model_info.hpp"
 
 namespace assay {
 

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "core/base/files.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/prepare/zoo_source_testing.hpp"
+#include "core/base/files.hpp"
 #include "core/result/status.hpp"
 #include "models/zoo/zoo.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
+#include "core/tensor/safetensors.hpp"
 #include "models/inputs/input_axes.hpp"
 #include "models/onnx/inspect.hpp"
-#include "core/tensor/safetensors.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

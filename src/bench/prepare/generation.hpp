@@ -8,8 +8,8 @@
 
 #include <assay/result.hpp>
 
-#include "models/inputs/inputs.hpp"
 #include "bench/worker/worker.hpp"
+#include "models/inputs/inputs.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

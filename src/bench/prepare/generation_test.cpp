@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "bench/engine/registry.hpp"
+#include "bench/rate/places_for_test.hpp"
+#include "bench/worker/forced_at_once.hpp"
 #include "core/base/files.hpp"
 #include "core/base/json.hpp"
-#include "bench/engine/registry.hpp"
-#include "models/onnx/inspect.hpp"
-#include "bench/rate/places_for_test.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/safetensors.hpp"
-#include "bench/worker/forced_at_once.hpp"
+#include "models/onnx/inspect.hpp"
 
 namespace assay {
 namespace {

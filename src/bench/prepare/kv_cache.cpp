@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/worker/process.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
 #include "models/inputs/input_axes.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/worker/process.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

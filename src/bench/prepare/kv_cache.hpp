@@ -13,10 +13,10 @@
 #include <assay/result.hpp>
 
 #include "bench/engine/registry.hpp"
-#include "models/onnx/model_info.hpp"
 #include "bench/prepare/generation.hpp"
-#include "core/tensor/recipe.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/tensor/recipe.hpp"
+#include "models/onnx/model_info.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

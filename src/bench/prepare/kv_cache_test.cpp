@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.hpp"
-#include "core/base/json.hpp"
-#include "models/builder/graph_builder.hpp"
 #include "bench/prepare/generation.hpp"
 #include "bench/prepare/kv_cache_testing.hpp"
+#include "core/base/files.hpp"
+#include "core/base/json.hpp"
 #include "core/tensor/safetensors.hpp"
+#include "models/builder/graph_builder.hpp"
 
 namespace assay {
 namespace {

@@ -19,15 +19,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.hpp"
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
-#include "models/onnx/inspect.hpp"
 #include "bench/prepare/generation.hpp"
 #include "bench/prepare/kv_cache.hpp"
 #include "bench/rate/places_for_test.hpp"
-#include "core/tensor/safetensors.hpp"
 #include "bench/worker/forced_at_once.hpp"
+#include "core/base/files.hpp"
+#include "core/base/json.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "models/onnx/inspect.hpp"
 
 namespace assay::testing {
 namespace fs = std::filesystem;

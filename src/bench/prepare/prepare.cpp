@@ -8,16 +8,16 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/measure/environment.hpp"
+#include "bench/prepare/estimate.hpp"
+#include "bench/prepare/zoo_preparation.hpp"
+#include "bench/prepare/zoo_source.hpp"
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
-#include "bench/measure/environment.hpp"
 #include "models/model/names.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/prepare/estimate.hpp"
-#include "bench/prepare/zoo_preparation.hpp"
-#include "bench/prepare/zoo_source.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -11,18 +11,18 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
 #include "bench/engine/registry.hpp"
-#include "models/hub/hub.hpp"
-#include "models/inputs/inputs.hpp"
 #include "bench/prepare/artefact.hpp"
 #include "bench/prepare/description.hpp"
 #include "bench/prepare/generation.hpp"
+#include "bench/prepare/signature.hpp"
 #include "bench/rate/rate.hpp"
 #include "bench/settings/settings.hpp"
-#include "bench/prepare/signature.hpp"
+#include "core/base/cancel.hpp"
 #include "core/result/record.hpp"
 #include "core/result/refusal.hpp"
+#include "models/hub/hub.hpp"
+#include "models/inputs/inputs.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

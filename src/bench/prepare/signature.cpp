@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/prepare/generation.hpp"
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
 #include "models/inputs/fixed_extents.hpp"
-#include "bench/prepare/generation.hpp"
 
 namespace assay {
 namespace {

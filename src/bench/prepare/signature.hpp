@@ -8,12 +8,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
 #include "bench/engine/registry.hpp"
-#include "models/inputs/inputs.hpp"
 #include "bench/settings/settings.hpp"
 #include "bench/worker/probe.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/cancel.hpp"
+#include "models/inputs/inputs.hpp"
 
 namespace assay {
 

@@ -6,9 +6,9 @@
 
 #include <assay/result.hpp>
 
+#include "bench/prepare/zoo_source.hpp"
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
-#include "bench/prepare/zoo_source.hpp"
 
 namespace assay {
 

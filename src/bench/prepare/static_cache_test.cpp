@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/prepare/kv_cache.hpp"
+#include "bench/prepare/kv_cache_testing.hpp"
 #include "core/base/json.hpp"
 #include "core/traits/engine_entry.hpp"
 #include "models/graph/specialise.hpp"
 #include "models/lower/program.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/prepare/kv_cache.hpp"
-#include "bench/prepare/kv_cache_testing.hpp"
 
 /// Generation with a static KV cache, on every engine that runs it.
 namespace assay {

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/hash.hpp"
-#include "core/base/text.hpp"
 #include "bench/measure/environment.hpp"
-#include "models/model/classify.hpp"
 #include "bench/prepare/estimate.hpp"
 #include "bench/prepare/sizes.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
 #include "core/tensor/random.hpp"
+#include "models/model/classify.hpp"
 
 namespace assay {
 namespace {

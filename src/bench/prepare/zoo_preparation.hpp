@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/prepare/zoo_source.hpp"
+#include "core/base/json.hpp"
 
 // Parts of prepare_model().
 namespace assay {

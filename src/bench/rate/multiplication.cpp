@@ -10,11 +10,11 @@
 #include <span>
 #include <utility>
 
+#include "bench/worker/worker.hpp"
 #include "core/base/json.hpp"
-#include "models/builder/graph_builder.hpp"
 #include "core/samples/samples_file.hpp"
 #include "core/tensor/tensor.hpp"
-#include "bench/worker/worker.hpp"
+#include "models/builder/graph_builder.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -9,8 +9,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
 #include "bench/engine/registry.hpp"
+#include "core/base/cancel.hpp"
 #include "core/tensor/dtype.hpp"
 
 /// How fast a runtime multiplies two matrices: what the rate of a machine and the peaks of its devices are made of.

@@ -8,11 +8,11 @@
 #include <map>
 #include <utility>
 
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/rate/multiplication.hpp"
 #include "bench/worker/probe.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <assay/result.hpp>
 
+#include "bench/engine/registry.hpp"
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
-#include "bench/engine/registry.hpp"
 
 namespace assay {
 

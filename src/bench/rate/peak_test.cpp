@@ -6,9 +6,9 @@
 
 #include <set>
 
-#include "core/base/files.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/rate/places_for_test.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "core/base/files.hpp"
 #include "bench/measure/environment.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

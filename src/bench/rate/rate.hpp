@@ -10,12 +10,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/rate/multiplication.hpp"
 #include "bench/rate/peak.hpp"
+#include "core/base/cancel.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/json.hpp"
 #include "core/result/record.hpp"
 
 namespace assay {

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <utility>
 
-#include "core/base/files.hpp"
-#include "core/base/log.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/rate/rate.hpp"
+#include "core/base/files.hpp"
+#include "core/base/log.hpp"
 
 namespace assay {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/rate/rate.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace {

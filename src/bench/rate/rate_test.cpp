@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/files.hpp"
 #include "bench/rate/places_for_test.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 namespace {

@@ -8,14 +8,14 @@
 #include <cmath>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
+#include "bench/measure/environment.hpp"
+#include "bench/plan/row.hpp"
 #include "core/base/text.hpp"
 #include "core/base/timed_step.hpp"
-#include "bench/measure/environment.hpp"
 #include "core/samples/launches.hpp"
 #include "core/samples/samples_file.hpp"
 #include "core/samples/summary.hpp"
-#include "bench/plan/row.hpp"
+#include "core/traits/cell.hpp"
 
 namespace assay {
 namespace {

@@ -9,13 +9,13 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
-#include "core/base/time_spent.hpp"
-#include "core/result/record.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/run/local_workers.hpp"
 #include "bench/run/output_checks.hpp"
 #include "bench/run/reference.hpp"
+#include "core/base/json.hpp"
+#include "core/base/time_spent.hpp"
+#include "core/result/record.hpp"
 
 namespace assay {
 

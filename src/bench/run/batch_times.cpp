@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
 
 namespace assay {
 namespace {

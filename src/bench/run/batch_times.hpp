@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/result/refusal.hpp"
 #include "bench/run/local_task.hpp"
+#include "core/result/refusal.hpp"
 
 namespace assay {
 

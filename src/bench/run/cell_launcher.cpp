@@ -8,16 +8,16 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/plan/row.hpp"
+#include "bench/plan/schedule.hpp"
+#include "bench/run/attempt.hpp"
+#include "bench/run/launch_notes.hpp"
+#include "bench/run/page_cache.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/guard.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/json.hpp"
-#include "bench/plan/row.hpp"
-#include "bench/plan/schedule.hpp"
 #include "core/result/launch_medians.hpp"
-#include "bench/run/attempt.hpp"
-#include "bench/run/launch_notes.hpp"
-#include "bench/run/page_cache.hpp"
 #include "history/store/store.hpp"
 
 namespace assay {

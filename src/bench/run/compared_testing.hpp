@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "bench/run/output_checks.hpp"
 #include "bench/run/run_testing.hpp"
+#include "core/base/files.hpp"
 #include "core/tensor/safetensors.hpp"
+#include "core/traits/engine_entry.hpp"
 
 namespace assay::testing {
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "core/base/text.hpp"
-#include "models/inputs/fixed_extents.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/plan/row.hpp"
 #include "bench/prepare/estimate.hpp"
+#include "core/base/text.hpp"
 #include "core/result/hardware_words.hpp"
+#include "models/inputs/fixed_extents.hpp"
 
 namespace assay {
 namespace {

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/plan/plan_testing.hpp"
 #include "core/base/files.hpp"
 #include "models/hub/hub.hpp"
 #include "models/onnx/inspect.hpp"
 #include "models/onnx/onnx_testing.hpp"
-#include "bench/plan/plan_testing.hpp"
 
 namespace assay {
 namespace {

@@ -8,8 +8,8 @@
 #include <assay/result.hpp>
 
 #include "bench/plan/task.hpp"
-#include "core/result/record.hpp"
 #include "bench/run/launch.hpp"
+#include "core/result/record.hpp"
 
 namespace assay {
 
@@ -31,8 +31,8 @@ struct ExecutorEvents {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Launches each task as often as it says, in rounds (bench/plan/schedule.hpp). Tasks that do not run have rows, too. Tasks
-  /// of one model share files, workers and references if they are in one call, and only they are compared.
+  /// Launches each task as often as it says, in rounds (bench/plan/schedule.hpp). Tasks that do not run have rows, too.
+  /// Tasks of one model share files, workers and references if they are in one call, and only they are compared.
   [[nodiscard]] virtual Status run(std::vector<Task> tasks, const ExecutorEvents& events) = 0;
 };
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/verify/verify.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/ulp.hpp"
-#include "bench/verify/verify.hpp"
 
 namespace assay {
 namespace {

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "core/samples/measurement.hpp"
 #include "bench/plan/task.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 
 namespace assay {
 

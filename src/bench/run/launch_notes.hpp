@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "core/base/json.hpp"
 #include "bench/measure/machine_mark.hpp"
 #include "bench/run/launch.hpp"
 #include "bench/run/local_task.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
-#include "core/samples/launches.hpp"
-#include "core/result/launch_medians.hpp"
 #include "bench/run/resumed.hpp"
 #include "bench/run/run_testing.hpp"
+#include "core/result/launch_medians.hpp"
+#include "core/samples/launches.hpp"
 #include "history/store/bundle.hpp"
 
 // Rounds of launches with workers of the null engine.

@@ -6,9 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
-#include "core/base/guard.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/plan/row.hpp"
 #include "bench/plan/schedule.hpp"
@@ -21,6 +18,9 @@
 #include "bench/run/rounds.hpp"
 #include "bench/run/this_machine.hpp"
 #include "bench/run/witnesses.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
+#include "core/base/guard.hpp"
 #include "core/stats/launches.hpp"
 
 namespace assay {

@@ -13,13 +13,13 @@
 
 #include <assay/result.hpp>
 
+#include "bench/engine/registry.hpp"
+#include "bench/measure/machine_mark.hpp"
+#include "bench/run/executor.hpp"
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
 #include "core/base/time_spent.hpp"
-#include "bench/engine/registry.hpp"
-#include "bench/measure/machine_mark.hpp"
 #include "core/result/run_info.hpp"
-#include "bench/run/executor.hpp"
 
 namespace assay {
 
@@ -46,7 +46,8 @@ struct ExecutorServices {
     return std::nullopt;
   };
   WorkTimer* timer = nullptr;  ///< counts what the time is spent on; nullptr: nothing does
-  /// Launches of this run before it was interrupted, by resume_key() (bench/run/resumed.hpp). Those that ended well count.
+  /// Launches of this run before it was interrupted, by resume_key() (bench/run/resumed.hpp). Those that ended well
+  /// count.
   std::map<std::string, std::vector<Launch>> resumed;
   /// What a round that is not necessary is for: launches that were planned (any but the first of a model), pairs that
   /// are undecided, cells that contradict each other.
@@ -63,8 +64,8 @@ struct ExecutorServices {
 
 /// Runs tasks on this machine in rounds, one launch after another: verify, then measure, each leaving a bundle. In each
 /// round a target has a fresh worker, which stays warm for its next shapes. A task with several launches is compared
-/// with the others of its model: pairs that are undecided get further rounds (bench/run/rounds.hpp), at most 10 in all, and
-/// cells that contradict each other one more.
+/// with the others of its model: pairs that are undecided get further rounds (bench/run/rounds.hpp), at most 10 in all,
+/// and cells that contradict each other one more.
 ///
 /// Whatever happens to a task, an exception included, is in its row and bundle. If the bundle cannot be written, the
 /// row is `failed`, says so, and keeps its numbers.

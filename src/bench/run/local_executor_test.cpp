@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "core/result/keys.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/run/resumed.hpp"
 #include "bench/run/run_testing.hpp"
+#include "core/result/keys.hpp"
 
 namespace assay {
 namespace {

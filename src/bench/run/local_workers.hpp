@@ -9,11 +9,11 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
-#include "core/base/files.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/worker/pool.hpp"
+#include "core/base/cancel.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
+#include "bench/hardware/hardware.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
-#include "bench/hardware/hardware.hpp"
 #include "core/tensor/recipe.hpp"
 
 namespace assay {

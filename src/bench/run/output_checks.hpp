@@ -12,13 +12,13 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
-#include "core/result/record.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/run/reference.hpp"
 #include "bench/run/timed_ids.hpp"
 #include "bench/verify/verify.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/json.hpp"
+#include "core/result/record.hpp"
 
 namespace assay {
 

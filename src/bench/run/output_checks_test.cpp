@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/clock.hpp"
 #include "bench/run/compared_testing.hpp"
 #include "bench/run/local_workers.hpp"
 #include "bench/run/reference_set.hpp"
 #include "bench/run/resumed.hpp"
 #include "bench/run/run_testing.hpp"
 #include "bench/run/witnesses.hpp"
+#include "core/base/clock.hpp"
 #include "core/tensor/safetensors.hpp"
 
 namespace assay {

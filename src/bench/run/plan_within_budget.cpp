@@ -10,9 +10,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/time_words.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "bench/run/time_plan.hpp"
+#include "core/base/time_words.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/engine_entry.hpp"
 
 namespace assay {
 namespace {

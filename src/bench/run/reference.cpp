@@ -7,14 +7,14 @@
 #include <array>
 #include <numeric>
 
+#include "bench/run/reference_files.hpp"
+#include "bench/worker/forced_at_once.hpp"
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
-#include "bench/run/reference_files.hpp"
 #include "core/tensor/safetensors.hpp"
 #include "core/tensor/ulp.hpp"
-#include "bench/worker/forced_at_once.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

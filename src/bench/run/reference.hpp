@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "core/base/cancel.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/plan/task.hpp"
 #include "bench/prepare/artefact.hpp"
 #include "bench/run/honest_runs.hpp"
 #include "bench/verify/honest.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/cancel.hpp"
 
 namespace assay {
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
-#include "core/base/guard.hpp"
-#include "core/base/hash.hpp"
 #include "bench/plan/row.hpp"
 #include "bench/run/batch_times.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/hash.hpp"
+#include "core/traits/cell.hpp"
 
 namespace assay {
 

@@ -12,12 +12,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/files.hpp"
 #include "bench/run/local_executor.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/run/local_workers.hpp"
 #include "bench/run/reference.hpp"
 #include "bench/run/timed_ids.hpp"
+#include "core/base/files.hpp"
 
 namespace assay {
 

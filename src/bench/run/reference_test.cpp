@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "core/base/files.hpp"
-#include "models/builder/graph_builder.hpp"
-#include "models/onnx/inspect.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/safetensors.hpp"
 #include "core/tensor/ulp.hpp"
+#include "models/builder/graph_builder.hpp"
+#include "models/onnx/inspect.hpp"
 
 namespace assay {
 namespace {

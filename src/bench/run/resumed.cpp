@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/result/keys.hpp"
 #include "bench/run/rounds.hpp"
+#include "core/result/keys.hpp"
 
 namespace assay {
 

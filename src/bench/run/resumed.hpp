@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/plan/task.hpp"
-#include "core/result/record.hpp"
 #include "bench/run/launch.hpp"
 #include "bench/run/local_task.hpp"
+#include "core/result/record.hpp"
 
 // Which launches of an interrupted run a task continues.
 namespace assay {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <map>
 
-#include "history/analyse/analyse.hpp"
 #include "core/stats/launches.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/inconsistency.hpp"
 
 namespace assay {
 namespace {
@@ -107,14 +108,11 @@ std::vector<ScheduledLaunch> further_round(std::span<const LocalTask> cells, std
     double seconds;
   };
   std::vector<Pair> pairs;
-  std::vector<bool> seen(cells.size());
   const std::vector<Record> rows = rows_of(cells);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (seen[i] || !rows[i].ranked()) continue;
-    std::vector<std::size_t> group;
-    for (std::size_t j = i; j < cells.size(); ++j)
-      if (rows[j].ranked() && rows[j].latency_p50_ms && comparable(rows[i], rows[j])) group.push_back(j);
-    for (const std::size_t member : group) seen[member] = true;
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (rows[i].ranked() && rows[i].latency_p50_ms) groups[cell_key(rows[i])].push_back(i);
+  for (auto& [key, group] : groups) {
     if (group.size() < 2) continue;
     std::ranges::sort(group, {}, [&](std::size_t member) { return *rows[member].latency_p50_ms; });
     const std::size_t best = group[0], second = group[1];

@@ -27,14 +27,14 @@ namespace assay {
 /// Empty: all have theirs. `round`: its number. If every cell has one launch only, the order is that of the plan.
 [[nodiscard]] std::vector<ScheduledLaunch> next_round(std::span<const LocalTask> cells, std::int64_t round);
 
-/// A further round for pairs that are still undecided: of each group of comparable cells (history/analyse/analyse.hpp) the
-/// fastest and the second fastest, if another round may still decide which is faster (core/stats/launches.hpp). Only cells
-/// with at least two rounds in common, all launches of which ended well, and only within three times their --max-time.
-/// `seconds`: what there is for this round; pairs whose launches take least come first.
+/// A further round for pairs that are still undecided: of each group of comparable cells (core/traits/cell.hpp) the
+/// fastest and the second fastest, if another round may still decide which is faster (core/stats/launches.hpp). Only
+/// cells with at least two rounds in common, all launches of which ended well, and only within three times their
+/// --max-time. `seconds`: what there is for this round; pairs whose launches take least come first.
 [[nodiscard]] std::vector<ScheduledLaunch> further_round(std::span<const LocalTask> cells, std::int64_t round,
                                                          double seconds = std::numeric_limits<double>::infinity());
 
-/// One more round of the cells that contradict each other (inconsistent_cells() of history/analyse/analyse.hpp): one of the two
+/// One more round of the cells that contradict each other (core/traits/inconsistency.hpp): one of the two
 /// was disturbed, or the runtime computes them differently. Only cells with several planned launches, all of which
 /// ended well, and only within three times their --max-time. To be used once.
 [[nodiscard]] std::vector<ScheduledLaunch> repeated_round(std::span<const LocalTask> cells, std::int64_t round);

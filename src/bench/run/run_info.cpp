@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "bench/run/version.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
-#include "bench/run/version.hpp"
 
 namespace assay {
 namespace {

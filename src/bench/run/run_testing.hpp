@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "core/base/files.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/plan/plan_testing.hpp"
 #include "bench/run/complete.hpp"
 #include "bench/run/local_executor.hpp"
+#include "core/base/files.hpp"
 
 // The null engine of this build, and a machine that does not change, for tests of what runs it.
 namespace assay::testing {

@@ -7,16 +7,16 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/clock.hpp"
-#include "core/base/files.hpp"
-#include "core/base/guard.hpp"
-#include "core/base/log.hpp"
-#include "core/base/timed_step.hpp"
 #include "bench/hardware/python_version.hpp"
 #include "bench/run/local_executor.hpp"
 #include "bench/run/session_history.hpp"
 #include "bench/run/session_plan.hpp"
 #include "bench/run/session_tasks.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/files.hpp"
+#include "core/base/guard.hpp"
+#include "core/base/log.hpp"
+#include "core/base/timed_step.hpp"
 #include "history/store/unsaved.hpp"
 
 namespace assay {

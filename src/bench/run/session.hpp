@@ -13,12 +13,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/time_spent.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/measure/machine_mark.hpp"
 #include "bench/plan/targets.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/settings/settings.hpp"
+#include "core/base/time_spent.hpp"
 #include "core/result/run_info.hpp"
 
 namespace assay {

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "bench/run/resumed.hpp"
 #include "core/base/files.hpp"
 #include "core/base/guard.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/timed_step.hpp"
-#include "core/samples/samples_file.hpp"
 #include "core/result/launch_medians.hpp"
-#include "bench/run/resumed.hpp"
+#include "core/samples/samples_file.hpp"
 #include "history/store/bundle.hpp"
 #include "history/store/store.hpp"
 

@@ -6,10 +6,10 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/rate/rate.hpp"
 #include "bench/run/local_executor.hpp"
 #include "bench/run/session.hpp"
+#include "core/base/json.hpp"
 
 // What a run leaves for later ones, and gets from earlier ones.
 namespace assay {

@@ -7,14 +7,14 @@
 #include <iterator>
 #include <utility>
 
+#include "bench/measure/environment.hpp"
+#include "bench/plan/row.hpp"
 #include "core/base/guard.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
 #include "core/base/timed_step.hpp"
 #include "models/hub/hub.hpp"
 #include "models/inputs/fixed_extents.hpp"
-#include "bench/measure/environment.hpp"
-#include "bench/plan/row.hpp"
 
 namespace assay {
 namespace {

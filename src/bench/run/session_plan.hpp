@@ -10,12 +10,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/plan/task.hpp"
 #include "bench/prepare/prepare.hpp"
 #include "bench/rate/rate.hpp"
 #include "bench/run/session.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 

@@ -10,17 +10,17 @@
 #include <memory>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
+#include "bench/plan/row.hpp"
+#include "bench/run/resumed.hpp"
+#include "bench/run/rounds.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/guard.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
 #include "core/base/time_words.hpp"
-#include "bench/plan/row.hpp"
 #include "core/result/keys.hpp"
 #include "core/result/launch_medians.hpp"
-#include "bench/run/resumed.hpp"
-#include "bench/run/rounds.hpp"
+#include "core/traits/cell.hpp"
 #include "history/store/bundle.hpp"
 
 namespace assay {

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "bench/measure/environment.hpp"
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/json.hpp"
 #include "core/base/log.hpp"
-#include "bench/measure/environment.hpp"
 #include "history/store/store.hpp"
 
 namespace assay {

@@ -4,12 +4,12 @@
 #include <map>
 #include <string>
 
-#include "core/base/json.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/plan/task.hpp"
+#include "bench/worker/probe.hpp"
+#include "core/base/json.hpp"
 #include "core/result/run_info.hpp"
 #include "history/store/bundle.hpp"
-#include "bench/worker/probe.hpp"
 
 namespace assay {
 

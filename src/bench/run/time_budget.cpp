@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "core/base/time_words.hpp"
 #include "bench/plan/row.hpp"
 #include "bench/run/time_plan.hpp"
+#include "core/base/time_words.hpp"
 
 namespace assay {
 namespace {

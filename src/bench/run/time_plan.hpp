@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/clock.hpp"
 #include "bench/plan/task.hpp"
 #include "bench/rate/rate.hpp"
 #include "bench/run/launch.hpp"
+#include "core/base/clock.hpp"
 
 namespace assay {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/verify/tokens.hpp"
 #include "core/base/text.hpp"
 #include "core/tensor/safetensors.hpp"
-#include "bench/verify/tokens.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "bench/engine/registry.hpp"
-#include "core/result/record.hpp"
 #include "bench/run/local_task.hpp"
 #include "bench/run/output_checks.hpp"
 #include "bench/run/reference.hpp"
+#include "core/result/record.hpp"
 
 namespace assay {
 

@@ -13,11 +13,11 @@
 
 #include <assay/result.hpp>
 
+#include "bench/services/node_test.hpp"
+#include "bench/worker/worker.hpp"
 #include "core/base/cancel.hpp"
 #include "core/base/files.hpp"
 #include "core/traits/engine_entry.hpp"
-#include "bench/services/node_test.hpp"
-#include "bench/worker/worker.hpp"
 
 namespace assay {
 

@@ -7,12 +7,12 @@
 #include <chrono>
 #include <utility>
 
-#include "core/base/files.hpp"
-#include "models/graph/specialise.hpp"
-#include "models/lower/program.hpp"
-#include "core/tensor/safetensors.hpp"
 #include "bench/verify/verify.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/files.hpp"
+#include "core/tensor/safetensors.hpp"
+#include "models/graph/specialise.hpp"
+#include "models/lower/program.hpp"
 #include "models/zoo/check.hpp"
 
 namespace assay {

@@ -8,11 +8,11 @@
 #include <memory>
 #include <system_error>
 
+#include "bench/prepare/prepare.hpp"
+#include "bench/worker/worker.hpp"
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/prepare/prepare.hpp"
-#include "bench/worker/worker.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

@@ -9,11 +9,11 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/cancel.hpp"
 #include "bench/engine/registry.hpp"
+#include "bench/services/zoo_specialise.hpp"
+#include "core/base/cancel.hpp"
 #include "models/hub/hub.hpp"
 #include "models/lower/program.hpp"
-#include "bench/services/zoo_specialise.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "bench/prepare/zoo_source.hpp"
 #include "core/base/files.hpp"
 #include "models/inputs/fixed_extents.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/prepare/zoo_source.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <set>
 
+#include "bench/prepare/prepare.hpp"
 #include "core/base/files.hpp"
 #include "core/base/log.hpp"
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
+#include "core/tensor/npy.hpp"
 #include "models/model/names.hpp"
 #include "models/onnx/inspect.hpp"
-#include "bench/prepare/prepare.hpp"
-#include "core/tensor/npy.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

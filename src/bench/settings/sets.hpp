@@ -7,8 +7,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/settings/settings.hpp"
+#include "core/base/json.hpp"
 
 namespace assay {
 

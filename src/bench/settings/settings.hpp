@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/base/json.hpp"
-#include "models/inputs/given_shapes.hpp"
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
+#include "models/inputs/given_shapes.hpp"
 #include "models/zoo/zoo.hpp"
 
 namespace assay {

@@ -11,9 +11,9 @@
 
 #include <assay/result.hpp>
 
+#include "bench/verify/verify.hpp"
 #include "core/tensor/safetensors.hpp"
 #include "core/tensor/tensor.hpp"
-#include "bench/verify/verify.hpp"
 
 namespace assay {
 

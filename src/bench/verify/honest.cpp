@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/tensor/compare.hpp"
 #include "bench/verify/errors.hpp"
+#include "core/tensor/compare.hpp"
 
 namespace assay {
 namespace {

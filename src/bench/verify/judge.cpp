@@ -3,12 +3,12 @@
 
 #include <utility>
 
-#include "core/base/text.hpp"
 #include "bench/verify/cell_verdict.hpp"
 #include "bench/verify/judged_files.hpp"
 #include "bench/verify/limits.hpp"
 #include "bench/verify/output_judge.hpp"
 #include "bench/verify/verify.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

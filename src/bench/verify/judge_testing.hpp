@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.hpp"
-#include "core/tensor/random.hpp"
 #include "bench/verify/honest.hpp"
 #include "bench/verify/verify.hpp"
+#include "core/base/files.hpp"
+#include "core/tensor/random.hpp"
 
 // Files of outputs to be judged.
 namespace assay::testing {

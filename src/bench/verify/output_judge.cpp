@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text.hpp"
 #include "bench/verify/errors.hpp"
 #include "bench/verify/limits.hpp"
 #include "bench/verify/near_ties.hpp"
 #include "bench/verify/proof.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <assay/result.hpp>
 
-#include "core/tensor/compare.hpp"
 #include "bench/verify/judged_files.hpp"
 #include "bench/verify/verify.hpp"
+#include "core/tensor/compare.hpp"
 
 namespace assay {
 

@@ -7,10 +7,10 @@
 
 #include <assay/result.hpp>
 
-#include "core/tensor/compare.hpp"
 #include "bench/verify/honest.hpp"
 #include "bench/verify/judged_files.hpp"
 #include "bench/verify/verify.hpp"
+#include "core/tensor/compare.hpp"
 
 namespace assay {
 

@@ -16,11 +16,11 @@
 #include <assay/error.hpp>
 #include <assay/result.hpp>
 
+#include "bench/verify/honest.hpp"
 #include "core/result/status.hpp"
 #include "core/tensor/compare.hpp"
 #include "core/tensor/safetensors.hpp"
 #include "core/tensor/tensor.hpp"
-#include "bench/verify/honest.hpp"
 
 namespace assay {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/base/clock.hpp"
 #include "bench/engine/loader.hpp"
 #include "bench/measure/runner.hpp"
+#include "core/base/clock.hpp"
 
 namespace assay {
 

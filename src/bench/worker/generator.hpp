@@ -11,9 +11,9 @@
 
 #include "bench/engine/loader.hpp"
 #include "bench/measure/runner.hpp"
-#include "core/tensor/tensor.hpp"
 #include "bench/worker/timed_tokens.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace assay {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/clock.hpp"
 #include "bench/worker/generator.hpp"
+#include "core/base/clock.hpp"
 
 namespace assay {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "bench/worker/generator.hpp"
 #include "core/base/clock.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/ulp.hpp"
-#include "bench/worker/generator.hpp"
 
 namespace assay {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/worker/generator.hpp"
 #include "core/base/clock.hpp"
 #include "core/tensor/recipe.hpp"
-#include "bench/worker/generator.hpp"
 
 namespace assay {
 namespace {

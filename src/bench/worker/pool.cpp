@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/log.hpp"
-#include "core/base/timed_step.hpp"
 #include "bench/measure/memory.hpp"
 #include "bench/worker/protocol.hpp"
+#include "core/base/log.hpp"
+#include "core/base/timed_step.hpp"
 
 namespace assay {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/traits/engine_types.hpp"
 #include "bench/engine/registry.hpp"
+#include "core/traits/engine_types.hpp"
 
 namespace assay {
 

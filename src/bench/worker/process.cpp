@@ -18,12 +18,12 @@
 #include <memory>
 #include <thread>
 
-#include "core/base/files.hpp"
-#include "core/base/log.hpp"
-#include "core/base/text.hpp"
 #include "bench/engine/registry.hpp"
 #include "bench/worker/descendants.hpp"
 #include "bench/worker/environment.hpp"
+#include "core/base/files.hpp"
+#include "core/base/log.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/descriptor.hpp"
 #include "bench/worker/supervision.hpp"
+#include "core/base/descriptor.hpp"
 
 namespace assay {
 
@@ -24,10 +24,10 @@ struct ProcessEnd {
 };
 
 /// A child process in its own session (so that a terminal's Ctrl-C does not reach it), with a socket to it and a log of
-/// its stdout and stderr. It has no other descriptors, and the environment of bench/worker/environment.hpp. Its parent is a
-/// supervisor (bench/worker/supervision.hpp), which ends it and everything that it started, wherever that went, when the
-/// child ends, when this object is destroyed, and when this program ends, however it ends.
-/// Thread: one at a time.
+/// its stdout and stderr. It has no other descriptors, and the environment of bench/worker/environment.hpp. Its parent
+/// is a supervisor (bench/worker/supervision.hpp), which ends it and everything that it started, wherever that went,
+/// when the child ends, when this object is destroyed, and when this program ends, however it ends. Thread: one at a
+/// time.
 class ChildProcess {
  public:
   struct Options {

@@ -10,10 +10,10 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
-#include "core/traits/engine_types.hpp"
 #include "bench/worker/supervision.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/json.hpp"
+#include "core/traits/engine_types.hpp"
 
 namespace assay::worker_protocol {
 

@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "core/base/text.hpp"
 #include "bench/worker/protocol.hpp"
+#include "core/base/text.hpp"
 
 namespace assay::worker_protocol {
 namespace {

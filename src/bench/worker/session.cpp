@@ -10,15 +10,15 @@
 #include <span>
 #include <string>
 
-#include "core/base/clock.hpp"
-#include "core/base/log.hpp"
 #include "bench/measure/environment.hpp"
 #include "bench/measure/memory.hpp"
 #include "bench/measure/runner.hpp"
-#include "core/samples/samples_file.hpp"
-#include "core/tensor/safetensors.hpp"
 #include "bench/worker/context_source.hpp"
 #include "bench/worker/forced_at_once.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/log.hpp"
+#include "core/samples/samples_file.hpp"
+#include "core/tensor/safetensors.hpp"
 
 namespace assay {
 namespace {

@@ -8,12 +8,12 @@
 
 #include <assay/result.hpp>
 
-#include "core/base/json.hpp"
 #include "bench/engine/loader.hpp"
-#include "core/tensor/tensor.hpp"
 #include "bench/worker/generator.hpp"
 #include "bench/worker/protocol.hpp"
 #include "bench/worker/worker.hpp"
+#include "core/base/json.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace assay {
 

@@ -14,10 +14,10 @@
 
 #include <assay/result.hpp>
 
-#include "core/traits/engine_types.hpp"
 #include "bench/engine/registry.hpp"
 #include "core/samples/measurement.hpp"
 #include "core/tensor/recipe.hpp"
+#include "core/traits/engine_types.hpp"
 
 namespace assay {
 

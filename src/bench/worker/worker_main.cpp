@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// assay-worker: one inference runtime in one process, controlled over a socket (bench/worker/protocol.hpp). Users do not
-// start it. Its supervisor (bench/worker/supervision.hpp) ends it with its controller, whatever the runtime is doing.
+// assay-worker: one inference runtime in one process, controlled over a socket (bench/worker/protocol.hpp). Users do
+// not start it. Its supervisor (bench/worker/supervision.hpp) ends it with its controller, whatever the runtime is
+// doing.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,9 +15,9 @@
 #include <optional>
 #include <string>
 
-#include "core/base/text.hpp"
 #include "bench/worker/protocol.hpp"
 #include "bench/worker/session.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -10,8 +10,8 @@
 
 /// Keys identify results of the same work. The *task key* hashes every field that may change a number and is known
 /// before the cell runs. `--benchmark-only` uses it to find an earlier verdict of the same work. `--resume` compares it
-/// together with the names of the model (resume_key() in bench/run/local_executor.hpp), so that one model under two names has
-/// two rows. The *series key* is the same without versions and graph hash: one history across upgrades.
+/// together with the names of the model (resume_key() in bench/run/local_executor.hpp), so that one model under two
+/// names has two rows. The *series key* is the same without versions and graph hash: one history across upgrades.
 ///
 /// A field is hashed only if its value differs from its *hash default*: what rows meant before the field existed, for
 /// each engine. It never changes, even if an option's default does. An absent value means the default. So a new field

@@ -41,8 +41,8 @@ constexpr Verification unset() {
 
 /// One result: one cell and shape, with all known facts. Flat, so that the database's row, the CSV
 /// line, the bundle's manifest and the JSON object are the same list of fields (result_fields()).
-/// The members and their meanings are the lines of core/result/fields.def. Names contain units; if the guides define a name
-/// without a unit, its line has the unit.
+/// The members and their meanings are the lines of core/result/fields.def. Names contain units; if the guides define a
+/// name without a unit, its line has the unit.
 struct Record {
 #define FIELD(type, name, key, unit, meaning) type name = unset<type>();
 #include "core/result/fields.def"

@@ -27,6 +27,10 @@ struct MachineScore {
   std::vector<std::string> disturbances;  ///< items that are not ok: "load", "turbo"; those that are bad first
 };
 
+/// The highest score of a machine whose load, stolen time or spin test is bad: that disturbs every timing, however good
+/// its settings are.
+inline constexpr int kUnreliableScore = 40;
+
 /// The score in the JSON of `assay doctor`; nullopt if there is none: nobody asked, or it is not such a document.
 [[nodiscard]] std::optional<MachineScore> machine_score_of(const Json& doctor);
 /// "40 of 100 (load, spin_test and 2 more)"

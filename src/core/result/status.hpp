@@ -28,7 +28,8 @@ inline constexpr std::string_view kNoisy = "noisy";
 inline constexpr std::string_view kFewSamples = "few_samples";
 inline constexpr std::string_view kPartial = "partial";    ///< interrupted: fewer samples than requested
 inline constexpr std::string_view kImported = "imported";  ///< read from a file of results, ours or another tool's
-inline constexpr std::string_view kDoubtfulTime = "doubtful_time";  ///< its time cannot be true (core/result/newest.hpp)
+inline constexpr std::string_view kDoubtfulTime =
+    "doubtful_time";  ///< its time cannot be true (core/result/newest.hpp)
 }  // namespace flag
 
 /// Reason codes are the names of ErrorCode and these.

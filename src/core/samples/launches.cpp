@@ -14,9 +14,9 @@
 #include <variant>
 
 #include "core/base/text.hpp"
-#include "core/samples/summary.hpp"
 #include "core/result/launch_medians.hpp"
 #include "core/result/newest.hpp"
+#include "core/samples/summary.hpp"
 #include "core/stats/launches.hpp"
 
 namespace assay {

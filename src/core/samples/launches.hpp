@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 
 /// The row of a cell, from the rows and samples of its launches. The session and the database call the same function,
-/// so that a report and a query show the same numbers. Out of scope: which launches there are (bench/plan/schedule.hpp), and
-/// whether two cells differ (core/stats/launches.hpp).
+/// so that a report and a query show the same numbers. Out of scope: which launches there are
+/// (bench/plan/schedule.hpp), and whether two cells differ (core/stats/launches.hpp).
 namespace assay {
 
 /// One launch of a cell. Lifetime: both outlive the call.

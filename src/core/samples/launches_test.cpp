@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/base/fake_clock.hpp"
-#include "core/samples/summary.hpp"
 #include "core/result/launch_medians.hpp"
+#include "core/samples/summary.hpp"
 #include "core/stats/launches.hpp"
 
 namespace assay {

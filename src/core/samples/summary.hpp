@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/base/json.hpp"
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 
 namespace assay {
 
@@ -19,7 +19,8 @@ namespace assay {
 ///             which all streams ran (from the latest first start to the earliest last end) over its length; a run
 ///             across an edge counts by its share. If a stream has fewer than two steady runs, all runs of the
 ///             measurement count. Without starts: all items over measurement.window_ns.
-/// Generation: summarise_tokens() of core/samples/token_summary.hpp, from steady_from on. A latency is then that of a whole
+/// Generation: summarise_tokens() of core/samples/token_summary.hpp, from steady_from on. A latency is then that of a
+/// whole
 ///             generation, and an item is a sequence.
 /// Flags:      few_samples (fewer than 30 runs, or the median has no interval), unsteady (class unsteady or slowdown),
 ///             noisy (more than 5 % outliers).

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 
 namespace assay {
 

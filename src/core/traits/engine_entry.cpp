@@ -9,9 +9,9 @@
 
 #include "core/base/json_object.hpp"
 #include "core/base/text.hpp"
-#include "core/traits/own_engine_files.hpp"
 #include "core/result/family_words.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/traits/own_engine_files.hpp"
 
 namespace assay {
 namespace {

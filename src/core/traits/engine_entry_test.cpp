@@ -11,8 +11,8 @@
 
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
-#include "core/traits/own_engine_files.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/traits/own_engine_files.hpp"
 
 namespace assay {
 namespace {

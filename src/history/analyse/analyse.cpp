@@ -9,12 +9,12 @@
 #include <tuple>
 #include <utility>
 
-#include "history/analyse/groups.hpp"
-#include "history/analyse/pairs.hpp"
-#include "history/analyse/shape_form.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "core/traits/engine_entry.hpp"
+#include "history/analyse/groups.hpp"
+#include "history/analyse/pairs.hpp"
 
 namespace assay {
 namespace {
@@ -30,65 +30,15 @@ std::vector<std::string> distinct(std::span<const Record> rows, Get get) {
   return values;
 }
 
-// What must be equal for two times to be compared.
-auto cell_of(const Record& row) {
-  return std::tuple(row.model, model_identity(row), shape_key(row), row.precision, row.effective_precision,
-                    row.contract, row.hardware_id);
-}
-
 // The smallest batch first, then the shortest sequence.
 auto size_of(const Record& row) {
   return std::tuple(row.batch_size.value_or(0), row.sequence_length.value_or(0), row.output_tokens.value_or(0),
                     row.streams.value_or(1));
 }
 
-// A part of a key, whose words are separated by '_'.
-std::string key_word(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.'; }, '-');
-  return text;
-}
-
 }  // namespace
 
-std::string cell_key(const Record& row) {
-  return std::apply([](const auto&... part) { return (... + (part + '\n')); }, cell_of(row));
-}
-
-std::string cell_key_of_any_batch(Record row) {
-  row.batch_size = 1;
-  return cell_key(row);
-}
-
-std::string cell_key_but_choices(Record row) {
-  row.precision = row.effective_precision = row.hardware_id = "";
-  return cell_key_of_any_batch(std::move(row));
-}
-
 bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
-
-std::string shape_key(const Record& row) {
-  std::string key = fmt::format("batch_{}", row.batch_size.value_or(1));
-  if (row.sequence_length) key += fmt::format("_seq_{}", *row.sequence_length);
-  if (row.output_tokens.value_or(kDefaultOutputTokens) != kDefaultOutputTokens)
-    key += fmt::format("_out_{}", *row.output_tokens);
-  if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is") key += "_" + row.precision;
-  if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
-  if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
-  if (!row.spin.empty() && row.spin != "runtime") key += "_spin_" + row.spin;
-  if (row.contract == "device_resident") key += "_device_resident";
-  if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
-  if (!row.given_shapes.empty()) key += "_shape_" + key_word(row.given_shapes);
-  if (const std::string_view form = unusual_shapes(row); !form.empty()) key += fmt::format("_{}", form);
-  constexpr std::size_t kDigits = 8;
-  if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
-  return key;
-}
-
-bool unfinished(const Record& row) {
-  return row.reason_code == to_string(ErrorCode::kCancelled) ||
-         (row.has_flag(flag::kPartial) && row.stop_reason == "interrupted");
-}
 
 bool too_unsure_to_rank(const Record& row) {
   const bool another_reason =
@@ -146,14 +96,6 @@ std::vector<Record> with_names_of_models(std::vector<Record> rows) {
   }
   return named;
 }
-
-std::string model_identity(const Record& row) {
-  const std::string& graph = row.config_hash.empty() ? row.graph_hash : row.config_hash;
-  if (graph.empty() && row.weights_hash.empty()) return {};
-  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, row.kv_cache);
-}
-
-std::string target_key(const Record& row) { return target_key(row.hardware, row.engine); }
 
 std::vector<std::string> models_of(std::span<const Record> rows) {
   return distinct(rows, [](const Record& row) { return row.model; });
@@ -247,17 +189,6 @@ std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows) {
     speedups.push_back({target, compare_together(pairs), pairs.size(), all.size() - sure.size()});
   }
   return speedups;
-}
-
-bool comparable(const Record& a, const Record& b) { return cell_of(a) == cell_of(b); }
-
-std::string shape_words(const Record& row) {
-  std::string words = fmt::format("batch {}", row.batch_size.value_or(1));
-  if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
-  if (row.output_tokens) words += fmt::format(", {} output tokens", *row.output_tokens);
-  if (row.streams.value_or(1) > 1) words += fmt::format(", {} streams", *row.streams);
-  if (!row.given_shapes.empty()) words += ", shape " + row.given_shapes;
-  return words;
 }
 
 }  // namespace assay

@@ -9,21 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/compare.hpp"
 #include "core/result/record.hpp"
 #include "core/result/run_info.hpp"
+#include "history/analyse/compare.hpp"
 
 namespace assay {
 
 /// Conclusions from rows. Only rows that are `ranked()` are compared, and only rows of equal model (by its identity),
 /// shape, precision, streams and contract with each other. A difference is only claimed as compare_cells() claims it.
-
-/// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md). Cells of one model on
-/// one target have different keys.
-[[nodiscard]] std::string shape_key(const Record& row);
-
-/// Whether an interruption left the cell without a result, or with a part of it: --resume runs such cells.
-[[nodiscard]] bool unfinished(const Record& row);
 
 /// Whether the row was measured and verified, but its time is too disturbed or too uncertain to be ranked.
 [[nodiscard]] bool too_unsure_to_rank(const Record& row);
@@ -35,13 +28,6 @@ namespace assay {
 /// The same for the results of several runs, which may call one model "bert", "bert-base-uncased" and "my_bert": a
 /// model with several names is called by its id, so that it is one model.
 [[nodiscard]] std::vector<Record> with_names_of_models(std::vector<Record> rows);
-
-/// The guide's key of the row's target: "cpu", "cpu@openvino".
-[[nodiscard]] std::string target_key(const Record& row);
-
-/// Identifies a model independently of its name: its configuration (a file's graph), weights, class and KV cache. Empty
-/// where nothing is known of it, as of one that could not be prepared.
-[[nodiscard]] std::string model_identity(const Record& row);
 
 /// Models in order of first appearance; likewise families and targets.
 [[nodiscard]] std::vector<std::string> models_of(std::span<const Record> rows);
@@ -91,25 +77,6 @@ struct Rating {
 [[nodiscard]] std::optional<Rating> performance_rating(std::span<const Record> rows, const std::string& target);
 /// "high", "medium-high or high" if the interval covers both, "not rated: …".
 [[nodiscard]] std::string rating_words(const Rating& rating);
-
-/// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
-/// contract, machine. Only such rows are compared.
-[[nodiscard]] bool comparable(const Record& a, const Record& b);
-
-/// "batch 4, 128 tokens".
-[[nodiscard]] std::string shape_words(const Record& row);
-
-/// Two cells of one model on one target that differ only in the batch, of which the larger takes less time in all.
-struct Inconsistency {
-  std::size_t smaller = 0, larger = 0;  ///< indices of the rows
-};
-/// Completed and measured rows, each smaller batch with the nearest larger one: the median of the larger is below 0.95
-/// of that of the smaller and their intervals are disjoint, or it is below 0.8 of it; by 2 µs at least. One of the two
-/// was disturbed, or the runtime computes the two differently; measuring both again shows which.
-[[nodiscard]] std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows);
-
-/// Whether a row is one of those.
-[[nodiscard]] std::vector<bool> inconsistent_rows(std::span<const Record> rows);
 
 /// What an answer to "which is faster?" rests on.
 struct HowSure {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/inconsistency.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

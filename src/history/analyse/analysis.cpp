@@ -6,10 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "core/result/newest.hpp"
+#include "core/result/run_info.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/answers.hpp"
 #include "history/analyse/groups.hpp"
-#include "bench/measure/doctor.hpp"
-#include "core/result/newest.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

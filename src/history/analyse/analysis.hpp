@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
-#include "history/analyse/compare.hpp"
 #include "core/result/record.hpp"
 #include "core/result/run_info.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/analyse/compare.hpp"
 
 namespace assay {
 

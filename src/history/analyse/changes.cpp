@@ -10,10 +10,11 @@
 #include <limits>
 #include <optional>
 
-#include "history/analyse/answers.hpp"
-#include "history/analyse/groups.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/answers.hpp"
+#include "history/analyse/groups.hpp"
 
 namespace assay {
 namespace {

@@ -5,9 +5,10 @@
 #include <limits>
 #include <set>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/answers.hpp"
 #include "history/analyse/changes.hpp"
-#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -6,9 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/answers.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

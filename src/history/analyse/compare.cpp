@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/pairs.hpp"
 #include "core/result/launch_medians.hpp"
+#include "history/analyse/pairs.hpp"
 
 namespace assay {
 namespace {

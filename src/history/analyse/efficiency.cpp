@@ -7,9 +7,9 @@
 #include <span>
 #include <tuple>
 
+#include "core/base/text.hpp"
 #include "history/analyse/answers.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

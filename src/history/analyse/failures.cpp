@@ -7,9 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/groups.hpp"
-#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/pairs.hpp"
 

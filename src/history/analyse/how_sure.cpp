@@ -6,9 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/result/launch_medians.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/result/launch_medians.hpp"
 
 namespace assay {
 namespace {
@@ -23,13 +24,6 @@ std::optional<double> relative_half_width(const Record& row) {
   return std::max(*row.latency_p50_high_ms - *row.latency_p50_ms, *row.latency_p50_ms - *row.latency_p50_low_ms) /
          *row.latency_p50_ms;
 }
-
-bool disjoint_below(const Record& a, const Record& b) {
-  return a.latency_p50_high_ms && b.latency_p50_low_ms && *a.latency_p50_high_ms < *b.latency_p50_low_ms;
-}
-
-// Everything that two cells must share beside the batch.
-std::string key_without_batch(const Record& row) { return cell_key_of_any_batch(row) + target_key(row); }
 
 double median_of(std::vector<double> values) {
   std::ranges::sort(values);
@@ -51,36 +45,6 @@ std::vector<std::vector<const Record*>> cells_of(std::span<const Record> rows) {
 }
 
 }  // namespace
-
-std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows) {
-  constexpr double kNoticeably = 0.95, kCertainly = 0.8;
-  constexpr double kLeastMs = 0.002;  // what the clock and the loop around a run may differ by
-  std::vector<std::string> keys;
-  keys.reserve(rows.size());
-  for (const Record& row : rows) keys.push_back(measured(row) ? key_without_batch(row) : std::string());
-  std::vector<Inconsistency> found;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Record& smaller = rows[i];
-    if (!measured(smaller) || !smaller.batch_size) continue;
-    std::optional<std::size_t> next;
-    for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (keys[j] != keys[i] || rows[j].batch_size <= smaller.batch_size) continue;
-      if (!next || rows[j].batch_size < rows[*next].batch_size) next = j;
-    }
-    if (!next) continue;
-    const Record& larger = rows[*next];
-    if (*smaller.latency_p50_ms - *larger.latency_p50_ms < kLeastMs) continue;
-    const double ratio = *larger.latency_p50_ms / *smaller.latency_p50_ms;
-    if (ratio < kCertainly || (ratio < kNoticeably && disjoint_below(larger, smaller))) found.push_back({i, *next});
-  }
-  return found;
-}
-
-std::vector<bool> inconsistent_rows(std::span<const Record> rows) {
-  std::vector<bool> marked(rows.size(), false);
-  for (const Inconsistency& pair : inconsistent_cells(rows)) marked[pair.smaller] = marked[pair.larger] = true;
-  return marked;
-}
 
 HowSure how_sure(std::span<const Record> rows) {
   HowSure sure;

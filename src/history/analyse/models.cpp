@@ -5,10 +5,11 @@
 #include <map>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/groups.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -7,10 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "history/analyse/answers.hpp"
-#include "history/analyse/pairs.hpp"
 #include "core/base/text.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/answers.hpp"
+#include "history/analyse/pairs.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

@@ -5,21 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/compare.hpp"
 #include "core/result/record.hpp"
+#include "history/analyse/compare.hpp"
 
 /// Used within this module, by charts, by the document of the dashboard, and by the compatibility matrix.
 namespace assay {
-
-/// Equal for the rows that are comparable(), and for no others.
-[[nodiscard]] std::string cell_key(const Record& row);
-
-/// Equal for the rows whose cells differ at most in the batch.
-[[nodiscard]] std::string cell_key_of_any_batch(Record row);
-
-/// Equal for the rows whose cells differ at most in batch, precision and machine: what a person may set against each
-/// other by choice.
-[[nodiscard]] std::string cell_key_but_choices(Record row);
 
 /// Ranked and with a median.
 [[nodiscard]] bool timed(const Record& row);

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
 
 namespace assay {
 namespace {

@@ -7,11 +7,13 @@
 #include <set>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
-#include "history/analyse/pairs.hpp"
 #include "core/base/significant.hpp"
 #include "core/base/text.hpp"
 #include "core/result/launch_medians.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/inconsistency.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/analyse/pairs.hpp"
 
 namespace assay {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/result/hardware_words.hpp"
 #include "core/traits/engine_entry.hpp"
 #include "history/exchange/readers.hpp"
-#include "core/result/hardware_words.hpp"
 
 /// benchmark_app: its Python form writes other keys than its C++ form, and all values as text (JsonStatisticsReport in
 /// openvino/tools/benchmark/utils/statistics_report.py; samples/cpp/benchmark_app/main.cpp).

@@ -11,8 +11,8 @@
 
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
 #include "core/result/launch_medians.hpp"
+#include "history/exchange/readers.hpp"
 
 namespace assay::exchange {
 namespace {

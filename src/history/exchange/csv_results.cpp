@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
 #include "core/result/hardware_words.hpp"
+#include "history/exchange/readers.hpp"
 
 namespace assay::exchange {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
 #include "core/result/newest.hpp"
+#include "history/exchange/readers.hpp"
 #include "history/store/history_point.hpp"
 
 namespace assay::exchange {

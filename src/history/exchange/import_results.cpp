@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "history/exchange/readers.hpp"
 #include "core/samples/launches.hpp"
 #include "core/samples/samples_file.hpp"
+#include "history/exchange/readers.hpp"
 #include "history/store/bundle.hpp"
 
 namespace assay::exchange {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
 #include "core/samples/summary.hpp"
+#include "history/exchange/readers.hpp"
 
 /// llama-bench: tools/llama-bench/README.md of llama.cpp. A sample is one repetition of a test: a prompt (pp), a
 /// generation (tg), or both (pg), without tokenising and sampling.

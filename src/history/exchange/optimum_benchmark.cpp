@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
-#include "core/samples/summary.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/samples/summary.hpp"
+#include "history/exchange/readers.hpp"
 
 /// optimum-benchmark: benchmark_report.json has the measurements of each target, benchmark.json these as `report` and
 /// its configuration as `config` (optimum_benchmark/benchmark/report.py, trackers/latency.py). Latencies are in s.

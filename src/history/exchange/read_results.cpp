@@ -12,10 +12,10 @@
 #include "core/base/files.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
-#include "history/exchange/readers.hpp"
 #include "core/result/file_names.hpp"
 #include "core/result/keys.hpp"
 #include "core/result/newest.hpp"
+#include "history/exchange/readers.hpp"
 
 namespace assay::exchange {
 namespace fs = std::filesystem;

@@ -11,9 +11,9 @@
 #include <assay/result.hpp>
 
 #include "core/base/cancel.hpp"
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
 #include "core/result/run_info.hpp"
+#include "core/samples/measurement.hpp"
 
 /// Files of results, our own and those of other tools, as rows. Out of scope: the database (import.hpp writes bundles).
 namespace assay::exchange {

@@ -10,8 +10,8 @@
 
 #include <assay/result.hpp>
 
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 #include "history/store/duckdb.hpp"
 
 /// Rows of cells, derived from the launches that the database has. `launches` has a row for each bundle;

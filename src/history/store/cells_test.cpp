@@ -9,9 +9,9 @@
 #include <set>
 
 #include "core/base/files.hpp"
+#include "core/result/launch_medians.hpp"
 #include "core/samples/launches.hpp"
 #include "core/samples/summary.hpp"
-#include "core/result/launch_medians.hpp"
 #include "history/store/fake_bundles.hpp"
 #include "history/store/schema.hpp"
 #include "history/store/store.hpp"

@@ -11,10 +11,10 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
 #include "core/result/refusal.hpp"
 #include "core/result/status.hpp"
+#include "core/samples/measurement.hpp"
 
 /// What reports, charts and the dashboard read of a history: the cells that a selection names, their older results, and
 /// the runs and machines that they are of. Without samples: `shapes` shows how those of a launch are distributed.

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/base/hash.hpp"
-#include "core/samples/samples_file.hpp"
 #include "core/result/keys.hpp"
+#include "core/samples/samples_file.hpp"
 #include "history/store/bundle.hpp"
 
 namespace assay::testing {

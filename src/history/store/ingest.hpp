@@ -15,8 +15,8 @@
 
 namespace assay::duckdb {
 
-/// Corrects the times of a bundle, ingested at `now`, that cannot be true (core/result/newest.hpp). The bundle on the disk
-/// keeps them.
+/// Corrects the times of a bundle, ingested at `now`, that cannot be true (core/result/newest.hpp). The bundle on the
+/// disk keeps them.
 void correct_times(Bundle& bundle, WallTime now);
 
 /// Store::ingest into an open database; there must be enough free space on the disk of `database_path`.

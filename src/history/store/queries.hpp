@@ -12,10 +12,10 @@
 #include "core/base/json.hpp"
 #include "history/store/duckdb.hpp"
 
-/// The queries of src/history/store/queries/: each file begins with what it answers, its parameters and its columns; tests of
-/// NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, `$fields` all fields of a result, `$imported`
-/// whether a row was imported, `$newest_first` the order of core/result/newest.hpp, for ORDER BY, and `$clock_allowance` its
-/// kClockAllowance.
+/// The queries of src/history/store/queries/: each file begins with what it answers, its parameters and its columns;
+/// tests of NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, `$fields` all fields of a result,
+/// `$imported` whether a row was imported, `$newest_first` the order of core/result/newest.hpp, for ORDER BY, and
+/// `$clock_allowance` its kClockAllowance.
 namespace assay::duckdb {
 
 struct QueryFile {

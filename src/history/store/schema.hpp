@@ -9,10 +9,9 @@
 
 #include "history/store/duckdb.hpp"
 
-/// The database's tables and how they change: src/history/store/migrations/NNNN_*.sql, each applied once, in order, then what
-/// code keeps of them (results_table.hpp).
-/// A migration never runs in the file that is used: it runs in a copy, which is then renamed. So neither a crash nor
-/// DDL in a write-ahead log can spoil a database.
+/// The database's tables and how they change: src/history/store/migrations/NNNN_*.sql, each applied once, in order,
+/// then what code keeps of them (results_table.hpp). A migration never runs in the file that is used: it runs in a
+/// copy, which is then renamed. So neither a crash nor DDL in a write-ahead log can spoil a database.
 namespace assay::duckdb {
 
 struct Migration {

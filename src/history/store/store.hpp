@@ -14,8 +14,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/cancel.hpp"
-#include "core/samples/measurement.hpp"
 #include "core/result/record.hpp"
+#include "core/samples/measurement.hpp"
 #include "history/store/bundle.hpp"
 #include "history/store/export.hpp"
 #include "history/store/rows.hpp"
@@ -124,8 +124,8 @@ class Store {
   /// Errors: internal (disk full, says how much is needed); then nothing was ingested and the bundles are all there.
   [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
 
-  /// The answer of a query of src/history/store/queries/. `parameters`: an object with the names in the query's head; one that
-  /// is missing, and an empty list, is NULL. A name that does not exist is a bug. Errors: those of DuckDB.
+  /// The answer of a query of src/history/store/queries/. `parameters`: an object with the names in the query's head;
+  /// one that is missing, and an empty list, is NULL. A name that does not exist is a bug. Errors: those of DuckDB.
   [[nodiscard]] Result<duckdb::Rows> ask(std::string_view query, const Json& parameters = Json::object());
 
   /// The answer of the user's SQL, within `limits`: one statement that only reads and can stand in
@@ -156,8 +156,8 @@ class Store {
   /// users added are copied, too; one that cannot be copied is empty there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
-  /// export_tables() of history/store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has no
-  /// samples to export.
+  /// export_tables() of history/store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has
+  /// no samples to export.
   [[nodiscard]] Result<std::vector<ExportedTable>> export_tables(const std::filesystem::path& folder,
                                                                  ExportFormat format, bool samples);
 

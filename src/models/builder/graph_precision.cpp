@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/builder/graph_builder_impl.hpp"
 #include "core/tensor/ulp.hpp"
+#include "models/builder/graph_builder_impl.hpp"
 
 namespace assay {
 namespace {

@@ -17,8 +17,8 @@ inline constexpr const char* kVersion = "1.1";
 
 /// An ONNX model, computed node by node in float64: what its exact arithmetic gives, to compare runtimes with. Values
 /// of every floating type are doubles and are rounded only by Cast to 16 bits and where the result leaves the model.
-/// The kernels are assay's own. They share no code with any runtime, nor with src/models/lower, which makes the models of two
-/// engines.
+/// The kernels are assay's own. They share no code with any runtime, nor with src/models/lower, which makes the models
+/// of two engines.
 ///
 /// Cost: plain loops, about 1 GFLOP/s to 5 GFLOP/s for each thread. Memory: 8 bytes for each element that a later node
 /// reads; weights are converted when they are read. Thread: const members from any; run() starts threads of its own.

@@ -16,8 +16,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/files.hpp"
-#include "models/onnx/external_range.hpp"
 #include "core/tensor/tensor.hpp"
+#include "models/onnx/external_range.hpp"
 
 /// A read-only view of a model's graph, without any protobuf type. Everything that reads graphs is written against
 /// it: shape rules, specialise(), and lowerings to other formats (docs/graphs.md has an example).

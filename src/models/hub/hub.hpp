@@ -59,14 +59,14 @@ class Hub {
       Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
 
   /// config.json, the safetensors and, if there is one, preprocessor_config.json of `model_id`. A model is used without
-  /// contacting the hub if the cache has its weights under a usual name (has_usual_name() of models/hub/cache.hpp), or those
-  /// that an earlier list said are the weights.
+  /// contacting the hub if the cache has its weights under a usual name (has_usual_name() of models/hub/cache.hpp), or
+  /// those that an earlier list said are the weights.
   ///
-  /// Which files are the weights is decided by the hub's list (choose_weights() of models/hub/cache.hpp): others may have
-  /// fetched one file of several. The files in the cache decide only while the hub is off() or gives no list, whatever
-  /// the reason, and then weights_confirmed is false. A snapshot has no weights if the list has no safetensors at all,
-  /// if several of its files may be the weights (weights_ambiguous), or if the hub is off() and the cache has the
-  /// configuration only (weights_unknown). Errors, if the cache has no weights: not_found (no such model; offline,
+  /// Which files are the weights is decided by the hub's list (choose_weights() of models/hub/cache.hpp): others may
+  /// have fetched one file of several. The files in the cache decide only while the hub is off() or gives no list,
+  /// whatever the reason, and then weights_confirmed is false. A snapshot has no weights if the list has no safetensors
+  /// at all, if several of its files may be the weights (weights_ambiguous), or if the hub is off() and the cache has
+  /// the configuration only (weights_unknown). Errors, if the cache has no weights: not_found (no such model; offline,
   /// switched off or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in),
   /// mismatch (a checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled,
   /// internal (an unexpected answer of the hub). After the list was given, weights in the cache that it does not name

@@ -15,12 +15,12 @@ namespace assay {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> images_in(const std::filesystem::path& data);
 
 /// Replaces the recipe of the model's image input by the first images, as many as its batch: decoded, preprocessed
-/// (models/inputs/image_preprocessing.hpp; with the model's preprocessor_config.json if there is one) and written into the
-/// folder `axes.cache`. The layout, [N, 3, H, W] or [N, H, W, 3], is that of the input. Of uint8 inputs the values are
-/// pixels, neither scaled nor normalised. Errors: invalid_argument: the model has no image input, or another input that
-/// images do not give; an image that is damaged or more than 50 times as long as wide; unsupported: there are fewer
-/// images than the batch, an element type or a number of channels that images do not have; those of read_image and
-/// read_preprocessing.
+/// (models/inputs/image_preprocessing.hpp; with the model's preprocessor_config.json if there is one) and written into
+/// the folder `axes.cache`. The layout, [N, 3, H, W] or [N, H, W, 3], is that of the input. Of uint8 inputs the values
+/// are pixels, neither scaled nor normalised. Errors: invalid_argument: the model has no image input, or another input
+/// that images do not give; an image that is damaged or more than 50 times as long as wide; unsupported: there are
+/// fewer images than the batch, an element type or a number of channels that images do not have; those of read_image
+/// and read_preprocessing.
 [[nodiscard]] Status use_images(const ModelInfo& model, const InputAxes& axes,
                                 const std::vector<std::filesystem::path>& images, ModelInputs& inputs);
 

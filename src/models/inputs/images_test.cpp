@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/base/files.hpp"
+#include "core/tensor/safetensors.hpp"
 #include "models/inputs/image_folder.hpp"
 #include "models/inputs/image_preprocessing.hpp"
-#include "core/tensor/safetensors.hpp"
 
 namespace assay {
 namespace {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "core/base/text.hpp"
-#include "models/inputs/converted.hpp"
-#include "models/onnx/tensor_pb.hpp"
 #include "core/tensor/npy.hpp"
 #include "core/tensor/npz.hpp"
 #include "core/tensor/safetensors.hpp"
+#include "models/inputs/converted.hpp"
+#include "models/onnx/tensor_pb.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

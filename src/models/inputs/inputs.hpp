@@ -10,9 +10,9 @@
 
 #include <assay/result.hpp>
 
+#include "core/tensor/recipe.hpp"
 #include "models/inputs/given_shapes.hpp"
 #include "models/onnx/model_info.hpp"
-#include "core/tensor/recipe.hpp"
 
 namespace assay {
 /// What the recipes of an input depend on.
@@ -39,8 +39,8 @@ struct ModelInputs {
 
 /// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks
 /// with padding, token types, positions, N(0,1) pixels and waves, small integers. Dynamic extents follow from their
-/// symbol or place (models/inputs/input_axes.hpp), unless they are given; an unknown one is refused by name, with the way to
-/// give it.
+/// symbol or place (models/inputs/input_axes.hpp), unless they are given; an unknown one is refused by name, with the
+/// way to give it.
 ///
 /// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
 /// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/tensor/npy.hpp"
+#include "core/tensor/safetensors.hpp"
 #include "models/inputs/inputs.hpp"
 #include "models/onnx/inspect.hpp"
 #include "models/onnx/onnx_testing.hpp"
-#include "core/tensor/npy.hpp"
-#include "core/tensor/safetensors.hpp"
 
 namespace assay {
 namespace {

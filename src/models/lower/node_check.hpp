@@ -6,9 +6,9 @@
 
 #include <assay/result.hpp>
 
+#include "core/tensor/dtype.hpp"
 #include "models/graph/static_graph.hpp"
 #include "models/graph/view.hpp"
-#include "core/tensor/dtype.hpp"
 
 namespace assay::lowering {
 

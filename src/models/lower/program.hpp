@@ -12,10 +12,10 @@
 #include <assay/result.hpp>
 
 #include "core/base/files.hpp"
-#include "models/graph/specialise.hpp"
-#include "models/graph/view.hpp"
 #include "core/tensor/dtype.hpp"
 #include "core/tensor/tensor.hpp"
+#include "models/graph/specialise.hpp"
+#include "models/graph/view.hpp"
 
 /// From an ONNX graph to the language of another compiler. The result is a text, and a list of the weights that it
 /// reads: their bytes stay in the files where they are. An engine's plug-in compiles the text; nothing here links a
@@ -76,8 +76,8 @@ struct Program {
 [[nodiscard]] Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
 
 /// What lower() refuses before it writes: an operator that the dialect's table lacks, a node or an output without a
-/// static shape, a node that contradicts its operator or is too large (models/lower/node_check.hpp). `graph` was inferred from
-/// `model`, which may be a file without weights.
+/// static shape, a node that contradicts its operator or is too large (models/lower/node_check.hpp). `graph` was
+/// inferred from `model`, which may be a file without weights.
 [[nodiscard]] Status check_lowering(const StaticModel& model, const StaticGraph& graph, Dialect dialect);
 
 enum class WeightPlace {

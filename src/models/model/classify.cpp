@@ -5,9 +5,9 @@
 #include <initializer_list>
 
 #include "core/base/text.hpp"
+#include "core/result/family_words.hpp"
 #include "models/inputs/input_axes.hpp"
 #include "models/onnx/model_info.hpp"
-#include "core/result/family_words.hpp"
 
 namespace assay {
 namespace {

@@ -27,9 +27,9 @@ struct ModelReference {
 };
 
 /// Decides what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or
-/// any other word. What a file is follows from its content (models/model/file_kind.hpp), whatever its name; nothing is parsed.
-/// `runtime_formats`: extensions of further files that only runtimes read (EngineEntry::formats), if their content says
-/// nothing.
+/// any other word. What a file is follows from its content (models/model/file_kind.hpp), whatever its name; nothing is
+/// parsed. `runtime_formats`: extensions of further files that only runtimes read (EngineEntry::formats), if their
+/// content says nothing.
 ///
 /// Errors: not_found: a path without a file there; invalid_argument: a folder that cannot be read or has neither file
 /// (says what it has), a file of another kind (says which), a pickle of PyTorch, which is not TorchScript; unsupported:

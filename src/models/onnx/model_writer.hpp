@@ -10,8 +10,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/files.hpp"
-#include "models/onnx/external_range.hpp"
 #include "core/tensor/tensor.hpp"
+#include "models/onnx/external_range.hpp"
 
 namespace assay {
 

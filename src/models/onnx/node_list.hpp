@@ -11,10 +11,10 @@
 
 #include <assay/result.hpp>
 
+#include "core/tensor/dtype.hpp"
 #include "models/onnx/graph_check.hpp"
 #include "models/onnx/model_writer.hpp"
 #include "models/onnx/onnx_file.hpp"
-#include "core/tensor/dtype.hpp"
 
 namespace assay {
 

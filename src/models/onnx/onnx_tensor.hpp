@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tensor/tensor.hpp"
 #include "models/onnx/external_range.hpp"
 #include "models/onnx/onnx_file.hpp"
 #include "models/onnx/tensor_limits.hpp"
-#include "core/tensor/tensor.hpp"
 
 namespace assay {
 

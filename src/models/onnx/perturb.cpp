@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "core/base/files.hpp"
+#include "core/tensor/random.hpp"
+#include "core/tensor/ulp.hpp"
 #include "models/onnx/graph_check.hpp"
 #include "models/onnx/onnx_field_numbers.hpp"
 #include "models/onnx/perturb.hpp"
 #include "models/onnx/wire.hpp"
-#include "core/tensor/random.hpp"
-#include "core/tensor/ulp.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

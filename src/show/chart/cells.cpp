@@ -8,13 +8,14 @@
 #include <set>
 #include <utility>
 
+#include "core/base/text.hpp"
+#include "core/result/newest.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/groups.hpp"
-#include "core/base/text.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/picture.hpp"
-#include "core/result/newest.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/results_for_test.hpp"
-#include "show/chart/chart.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/chart.hpp"
 
 /// Invented cells, and the charts of them, for tests.
 namespace assay::chart {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
-#include "history/analyse/analyse.hpp"
-#include "show/chart/charts.hpp"
+#include "core/traits/cell.hpp"
 #include "history/store/shape_codec.hpp"
+#include "show/chart/charts.hpp"
 
 namespace assay::chart {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "history/store/dataset.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 /// What the charts of single cells share: distribution, samples over time, history. Used within this module only.
 namespace assay::chart {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "history/store/dataset.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

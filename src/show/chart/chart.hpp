@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/table.hpp"
-#include "core/base/json.hpp"
 
 namespace assay {
 struct Dataset;

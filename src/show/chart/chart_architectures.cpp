@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/groups.hpp"
 #include "show/chart/charts.hpp"

@@ -5,13 +5,14 @@
 #include <map>
 #include <set>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/analyse.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/bars.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -7,13 +7,14 @@
 #include <iterator>
 #include <set>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_in_time.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

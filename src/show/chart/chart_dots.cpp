@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/dots.hpp"
 #include "show/chart/layout.hpp"

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
+#include "core/result/run_info.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_in_time.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "bench/measure/doctor.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

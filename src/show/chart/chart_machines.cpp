@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "core/base/text.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 
-#include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_in_time.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -6,14 +6,15 @@
 #include <functional>
 #include <map>
 
+#include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/groups.hpp"
 #include "history/analyse/pairs.hpp"
-#include "core/base/text.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/bars.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

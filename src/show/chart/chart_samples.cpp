@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_in_time.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "show/chart/chart.hpp"
 #include "core/result/record.hpp"
+#include "show/chart/chart.hpp"
 
 /// The functions that make charts; without data they return none. Used within this module only.
 namespace assay::chart {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_for_test.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/picture.hpp"
-#include "core/result/launch_medians.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "history/analyse/analyse.hpp"
+#include "core/traits/cell.hpp"
 #include "show/chart/layout.hpp"
 
 namespace assay::chart {

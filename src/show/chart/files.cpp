@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
+#include "history/analyse/analysis.hpp"
 #include "show/chart/render.hpp"
 
 namespace assay::chart {

@@ -9,8 +9,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/cancel.hpp"
-#include "show/chart/chart.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/chart.hpp"
 
 namespace assay::chart {
 

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <variant>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/files.hpp"
 #include "core/base/text.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_for_test.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/picture.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::chart {
 namespace {

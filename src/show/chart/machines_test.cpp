@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_for_test.hpp"
 #include "show/chart/chart.hpp"
-#include "history/store/dataset.hpp"
 
 /// Charts of a database with two machines of one host name, and with targets that compute wrong numbers.
 namespace assay::chart {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_for_test.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/layout.hpp"
 #include "show/chart/render.hpp"
-#include "history/store/dataset.hpp"
 
 /// Where the names of targets stand, and what titles and second lines say.
 namespace assay::chart {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "show/chart/chart.hpp"
 #include "core/result/hardware_words.hpp"
+#include "show/chart/chart.hpp"
 
 namespace assay::chart {
 namespace {

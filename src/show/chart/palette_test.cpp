@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "show/chart/chart.hpp"
 #include "core/result/hardware_words.hpp"
+#include "show/chart/chart.hpp"
 
 namespace assay::chart {
 namespace {

@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 
-#include "history/analyse/analyse.hpp"
-#include "show/chart/layout.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/engine_entry.hpp"
+#include "show/chart/layout.hpp"
 
 namespace assay::chart {
 namespace {

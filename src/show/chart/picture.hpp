@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "show/chart/chart.hpp"
 #include "core/result/record.hpp"
+#include "show/chart/chart.hpp"
 
 /// How charts are put together (docs/charts.md). Used within this module only.
 namespace assay::chart {

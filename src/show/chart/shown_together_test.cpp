@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
 #include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/cells_for_test.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/charts.hpp"
 #include "show/chart/picture.hpp"
-#include "core/result/launch_medians.hpp"
-#include "history/store/dataset.hpp"
 
 /// Which cells stand beside each other in a picture, and what is claimed of them.
 namespace assay::chart {

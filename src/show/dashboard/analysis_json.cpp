@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/store/dataset.hpp"
 

@@ -8,9 +8,9 @@
 #include <assay/error.hpp>
 
 #include "core/base/text.hpp"
+#include "history/store/dataset.hpp"
 #include "show/dashboard/charts.hpp"
 #include "show/report/document.hpp"
-#include "history/store/dataset.hpp"
 
 // The bundles of web/src/chart_page.tsx and chart_page.css, part of the program (cmake/embed_binary.cmake).
 namespace assay::embedded {

@@ -11,10 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/groups.hpp"
-#include "show/chart/chart.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/chart.hpp"
 
 namespace assay::dashboard {
 namespace {

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/base64.hpp"
 #include "core/base/files.hpp"
 #include "core/base/json.hpp"
+#include "history/analyse/analysis.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/chart.hpp"
 #include "show/dashboard/page.hpp"
 #include "show/dashboard/reproduce.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::dashboard {
 namespace {

@@ -9,9 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analyse.hpp"
 #include "history/analyse/groups.hpp"
 #include "history/analyse/pairs.hpp"
+#include "history/store/dataset.hpp"
 #include "show/chart/chart.hpp"
 #include "show/chart/picture.hpp"
 #include "show/dashboard/analysis_json.hpp"
@@ -19,7 +21,6 @@
 #include "show/dashboard/history.hpp"
 #include "show/dashboard/pack.hpp"
 #include "show/dashboard/reproduce.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay::dashboard {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/groups.hpp"
-#include "history/analyse/pairs.hpp"
-#include "show/chart/picture.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/picture.hpp"
 
 namespace assay::dashboard {
 namespace {

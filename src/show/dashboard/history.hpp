@@ -8,8 +8,9 @@
 #include <string>
 
 #include "core/base/json.hpp"
-#include "show/dashboard/columns.hpp"
 #include "core/result/record.hpp"
+#include "core/traits/cell.hpp"
+#include "show/dashboard/columns.hpp"
 
 namespace assay {
 

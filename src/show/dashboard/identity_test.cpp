@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/json.hpp"
-#include "show/dashboard/pack.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/analysis.hpp"
 #include "history/store/dataset.hpp"
+#include "show/dashboard/pack.hpp"
 
 /// What the document says of which rows are of one cell, of one model, and of one machine.
 namespace assay::dashboard {

@@ -6,8 +6,8 @@
 
 #include "core/base/base64.hpp"
 #include "core/base/files.hpp"
-#include "show/chart/chart.hpp"
 #include "history/store/dataset.hpp"
+#include "show/chart/chart.hpp"
 
 // The bundles of web/src, part of the program (cmake/embed_binary.cmake).
 namespace assay::embedded {

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "history/analyse/shape_form.hpp"
 #include "core/base/shell.hpp"
 #include "core/base/text.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "core/samples/launches.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/engine_entry.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay::dashboard {

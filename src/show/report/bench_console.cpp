@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/significant.hpp"
+#include "core/traits/inconsistency.hpp"
 #include "show/report/console.hpp"
 #include "show/report/format.hpp"
 #include "show/report/interruption.hpp"

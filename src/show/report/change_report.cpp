@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

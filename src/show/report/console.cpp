@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/inconsistency.hpp"
+#include "history/analyse/analyse.hpp"
 #include "show/report/format.hpp"
 #include "show/report/interruption.hpp"
 #include "show/report/result_table.hpp"

@@ -9,8 +9,8 @@
 
 #include <assay/result.hpp>
 
-#include "history/analyse/table.hpp"
 #include "core/base/json.hpp"
+#include "history/analyse/table.hpp"
 
 namespace assay {
 

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/base64.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/results_for_test.hpp"
-#include "core/base/base64.hpp"
 #include "history/store/dataset.hpp"
 
 namespace assay {

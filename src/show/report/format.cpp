@@ -11,10 +11,10 @@
 #include <map>
 #include <string_view>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/significant.hpp"
 #include "core/base/text.hpp"
 #include "core/result/launch_medians.hpp"
+#include "history/analyse/analyse.hpp"
 
 namespace assay {
 namespace {

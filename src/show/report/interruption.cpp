@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
 
 namespace assay {
 namespace {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cctype>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "core/traits/inconsistency.hpp"
+#include "history/analyse/analyse.hpp"
 #include "show/report/format.hpp"
 #include "show/report/interruption.hpp"
 #include "show/report/report.hpp"

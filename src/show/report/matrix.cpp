@@ -7,14 +7,13 @@
 #include <tuple>
 #include <utility>
 
-#include "history/analyse/analyse.hpp"
-#include "history/analyse/pairs.hpp"
-#include "history/analyse/shape_form.hpp"
 #include "core/base/text.hpp"
-#include "show/report/format.hpp"
-#include "show/report/report.hpp"
 #include "core/result/hardware_words.hpp"
 #include "core/result/newest.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/analyse.hpp"
+#include "show/report/format.hpp"
+#include "show/report/report.hpp"
 
 namespace assay {
 namespace {

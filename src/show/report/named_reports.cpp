@@ -13,9 +13,10 @@
 
 #include "core/base/text.hpp"
 #include "core/base/unknown_word.hpp"
+#include "core/traits/cell.hpp"
+#include "history/store/dataset.hpp"
 #include "show/report/change_report.hpp"
 #include "show/report/format.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "history/analyse/analyse.hpp"
 #include "core/base/json.hpp"
 #include "core/base/time_spent.hpp"
-#include "core/traits/engine_entry.hpp"
 #include "core/result/file_names.hpp"
 #include "core/result/record.hpp"
 #include "core/result/run_info.hpp"
+#include "core/traits/engine_entry.hpp"
+#include "history/analyse/analyse.hpp"
 
 namespace assay {
 

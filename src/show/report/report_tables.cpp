@@ -6,11 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "history/analyse/groups.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/groups.hpp"
+#include "history/store/dataset.hpp"
 #include "show/report/format.hpp"
 #include "show/report/named_reports.hpp"
-#include "history/store/dataset.hpp"
 
 namespace assay {
 namespace {

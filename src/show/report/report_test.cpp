@@ -12,6 +12,7 @@
 
 #include "core/base/text.hpp"
 #include "core/result/launch_medians.hpp"
+#include "core/traits/cell.hpp"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "show/report/terminal.hpp"
 #include "core/result/record.hpp"
+#include "show/report/terminal.hpp"
 
 namespace assay {
 

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "history/analyse/analysis.hpp"
 #include "core/base/text.hpp"
+#include "core/traits/cell.hpp"
+#include "history/analyse/analysis.hpp"
 #include "show/report/format.hpp"
 
 namespace assay {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resizing of images, an axis at a time (models/lower/resize.hpp): by positions if each element is a copy of one, else as a
-// product with a small matrix of weights, or as a sum over the few positions that each element reads.
+// Resizing of images, an axis at a time (models/lower/resize.hpp): by positions if each element is a copy of one, else
+// as a product with a small matrix of weights, or as a sum over the few positions that each element reads.
 #include "models/lower/resize.hpp"
 
 #include "models/lower/stablehlo/elementwise.hpp"

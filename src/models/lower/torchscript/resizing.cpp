@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize and Upsample, an axis at a time (models/lower/resize.hpp): by places if each element is a copy of one, else as a
-// product with a small matrix of weights, or as a sum over the few places that each element reads.
+// Resize and Upsample, an axis at a time (models/lower/resize.hpp): by places if each element is a copy of one, else as
+// a product with a small matrix of weights, or as a sum over the few places that each element reads.
 #include "models/lower/resize.hpp"
 
 #include <algorithm>

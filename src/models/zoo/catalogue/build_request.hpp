@@ -13,8 +13,8 @@
 
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
-#include "models/builder/graph_builder.hpp"
 #include "core/tensor/tensor.hpp"
+#include "models/builder/graph_builder.hpp"
 
 namespace assay::zoo {
 
