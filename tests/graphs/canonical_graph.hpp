@@ -6,7 +6,7 @@
 
 #include <assay/result.hpp>
 
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay::testing {
 

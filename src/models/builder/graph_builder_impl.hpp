@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/builder/graph_builder.hpp"
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/files.hpp"
 #include "models/builder/builder_testing.hpp"
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay {
 namespace {

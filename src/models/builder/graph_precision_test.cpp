@@ -9,7 +9,7 @@
 #include "core/base/files.hpp"
 #include "models/builder/builder_testing.hpp"
 #include "models/builder/graph_builder.hpp"
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/onnx/inspect.hpp"
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 #include "models/zoo/catalogue/catalogue.hpp"
 #include "models/zoo/fake_checkpoint.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "models/onnx/onnx-ml.pb.h"
+#include "onnx/onnx-ml.pb.h"
 #include "models/zoo/fake_checkpoint.hpp"
 
 namespace assay::zoo {
