@@ -12,6 +12,7 @@
 #include "bench/measure/environment.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
+#include "core/result/run_info.hpp"
 
 namespace assay {
 
