@@ -12,7 +12,9 @@ export function cellWords(cell: Cell): string {
 /** `without`: fields that are not to be named. */
 export function shapeWords(cell: Cell, without: readonly string[] = []): string {
   const parts: string[] = [];
-  const add = (field: string, words: string | false | null) => { if (words && !without.includes(field)) parts.push(words); };
+  const add = (field: string, words: string | false | null) => {
+    if (words && !without.includes(field)) parts.push(words);
+  };
   const tokens = cell.number('sequence_length');
   const output = cell.number('output_tokens');
   const precision = cell.text('precision');
@@ -32,12 +34,19 @@ const inKey: ((cell: Cell) => string)[] = [
   (cell) => (cell.number('output_tokens') === null ? '' : `${cell.number('output_tokens')} new tokens`),
   (cell) => counted(cell.number('streams') ?? 1, 'stream'),
   (cell) => (cell.number('threads') ? counted(cell.number('threads')!, 'thread') : 'threads of the runtime'),
-  (cell) => `spinning ${cell.text('spin') === '' || cell.text('spin') === 'runtime' ? 'as the runtime decides' : cell.text('spin')}`,
+  (cell) =>
+    `spinning ${cell.text('spin') === '' || cell.text('spin') === 'runtime' ? 'as the runtime decides' : cell.text('spin')}`,
   (cell) => named('contract', cell.text('contract')),
   (cell) => (['dynamic', 'exported'].includes(cell.text('shapes')) ? `${cell.text('shapes')} shapes` : 'known shapes'),
   (cell) => (cell.text('engine_options') ? `options ${cell.text('engine_options')}` : 'no options'),
   (cell) => named('class', cell.text('model_class')),
-  (cell) => named('weights', cell.text('weights_hash').startsWith('seeded') ? cell.text('weights_hash') : cell.text('weights_hash').slice(0, 8)),
+  (cell) =>
+    named(
+      'weights',
+      cell.text('weights_hash').startsWith('seeded')
+        ? cell.text('weights_hash')
+        : cell.text('weights_hash').slice(0, 8),
+    ),
   (cell) => named('graph', (cell.text('config_hash') || cell.text('graph_hash')).slice(0, 8)),
 ];
 const besides: ((cell: Cell) => string)[] = [
@@ -50,7 +59,11 @@ const besides: ((cell: Cell) => string)[] = [
 /** Of each of some cells that share a name, what it has and others have not: "computed in bfloat16, 2 streams"; "" of all if nothing is known to differ. */
 export function differences(cells: readonly Cell[], of = inKey): (cell: Cell) => string {
   const telling = cells.length < 2 ? [] : of.filter((words) => new Set(cells.map(words)).size > 1);
-  return (cell) => telling.map((words) => words(cell)).filter(Boolean).join(', ');
+  return (cell) =>
+    telling
+      .map((words) => words(cell))
+      .filter(Boolean)
+      .join(', ');
 }
 
 /** Names that are all different: what differs is added to those that are not, and a number where nothing is known to differ. */

@@ -25,8 +25,15 @@ const nameLine = 14;
 /** Names of categories that would be cut get more lines; the result is how much higher the panel must be for them. */
 function intoLines(chart: PageChart, axis: any, panelHeight: number, measure: Measure): number {
   const { formatter } = axis.axisLabel;
-  const names = new Set(rowsOf(chart).filter((row) => row.panel === axis.$categories.panel && row.group !== '').map((row) => row.group));
-  const lines = Math.min(mostNameLines, Math.max(1, ...[...names].map((name) => nameLines(name, formatter.width, '12px', measure).length)));
+  const names = new Set(
+    rowsOf(chart)
+      .filter((row) => row.panel === axis.$categories.panel && row.group !== '')
+      .map((row) => row.group),
+  );
+  const lines = Math.min(
+    mostNameLines,
+    Math.max(1, ...[...names].map((name) => nameLines(name, formatter.width, '12px', measure).length)),
+  );
   if (lines === 1) return 0;
   axis.axisLabel = { ...axis.axisLabel, lineHeight: nameLine, formatter: { ...formatter, lines } };
   return Math.max(0, (lines * nameLine + 4) * names.size - panelHeight);
@@ -42,14 +49,22 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const end = notes ? notes.top - 4 : chart.height - 10;
   const below = Math.max(34, end - Math.max(...bottoms));
   const tops = [...new Set(grids.map((grid) => grid.top))].sort((a, b) => a - b);
-  const onTop: number[] = source.xAxis.flatMap((axis: any) => (axis.position === 'top' && axis.axisLabel?.show !== false ? [(axis.axisLabel?.margin ?? 8) + 18] : []));
+  const onTop: number[] = source.xAxis.flatMap((axis: any) =>
+    axis.position === 'top' && axis.axisLabel?.show !== false ? [(axis.axisLabel?.margin ?? 8) + 18] : [],
+  );
   const above = Math.max(panelTitles.length > 0 ? 30 : 12, ...onTop);
-  const rows = tops.map((top) => grids.map((grid, index) => ({ grid, index })).filter(({ grid }) => grid.top === top).sort((a, b) => a.grid.left - b.grid.left));
+  const rows = tops.map((top) =>
+    grids
+      .map((grid, index) => ({ grid, index }))
+      .filter(({ grid }) => grid.top === top)
+      .sort((a, b) => a.grid.left - b.grid.left),
+  );
   const first = rows[0]!;
   const pitch = tops.length > 1 ? tops[1]! - tops[0]! : first[0]!.grid.height + below + above;
   const most = Math.max(...rows.map((row) => row.length));
   const step = most > 1 ? first[1]!.grid.left - first[0]!.grid.left : chart.width;
-  const alike = grids.every((grid) => grid.width === grids[0]!.width && grid.height === grids[0]!.height) &&
+  const alike =
+    grids.every((grid) => grid.width === grids[0]!.width && grid.height === grids[0]!.height) &&
     rows.every((row) => row.every(({ grid }, i) => Math.abs(grid.left - first[0]!.grid.left - i * step) < 1));
   const before = first[0]!.grid.left;
   let height: number;
@@ -60,10 +75,18 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const draws = (name: string) => series.some((one: any) => one.renderItem?.$fn === name);
   // Names of categories get at most two fifths of a narrow picture; those of targets, between them and the panel, stay whole.
   const beside = Math.max(...source.yAxis.map((axis: any) => axis.axisLabel?.margin ?? 8)) - 8;
-  const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90 + (beside && beside + 20), width * 0.4)) : before;
+  const left = source.yAxis.some((axis: any) => axis.type === 'category')
+    ? Math.min(before, Math.max(90 + (beside && beside + 20), width * 0.4))
+    : before;
   for (const axis of axes.yAxis)
     if (axis.axisLabel?.formatter?.$fn === 'category' && left < before)
-      axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };
+      axis.axisLabel = {
+        ...axis.axisLabel,
+        formatter: {
+          ...axis.axisLabel.formatter,
+          width: Math.max(60, axis.axisLabel.formatter.width - (before - left)),
+        },
+      };
   if (most > 1 && alike) {
     const after = Math.max(draws('bar') ? 56 : 14, step - before - first[0]!.grid.width);
     const columns = Math.max(1, Math.min(most, Math.floor(width / Math.max(leastPanel, left + after + leastBars))));
@@ -72,12 +95,20 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
     const column = drawn / columns;
     // Panels that shared the names of the first one get their own when they stand below it.
     if (columns < most) {
-      for (const axis of axes.yAxis) if (axis.axisLabel?.show === false) axis.axisLabel = { ...axis.axisLabel, show: true };
+      for (const axis of axes.yAxis)
+        if (axis.axisLabel?.show === false) axis.axisLabel = { ...axis.axisLabel, show: true };
       const named = series.find((one: any) => one.renderItem?.named)?.renderItem.named;
-      if (named) series = series.map((one: any) => (one.renderItem?.$fn === 'bar' ? { ...one, renderItem: { ...one.renderItem, named } } : one));
+      if (named)
+        series = series.map((one: any) =>
+          one.renderItem?.$fn === 'bar' ? { ...one, renderItem: { ...one.renderItem, named } } : one,
+        );
     }
     grids.forEach((grid, i) => {
-      Object.assign(grid, { left: (i % columns) * column + left, top: above + Math.floor(i / columns) * pitch, width: column - left - after });
+      Object.assign(grid, {
+        left: (i % columns) * column + left,
+        top: above + Math.floor(i / columns) * pitch,
+        width: column - left - after,
+      });
     });
     height = above + (Math.ceil(grids.length / columns) - 1) * pitch + first[0]!.grid.height + below;
   } else {
@@ -108,20 +139,44 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   }
   const moved = panelTitles.map((title) => {
     const grid = grids[title.$panel]!;
-    return { ...title, left: grid.left, top: grid.top - source.grid[title.$panel].top + title.top, textStyle: { ...title.textStyle, width: grid.width + besideTitle, overflow: 'truncate' } };
+    return {
+      ...title,
+      left: grid.left,
+      top: grid.top - source.grid[title.$panel].top + title.top,
+      textStyle: { ...title.textStyle, width: grid.width + besideTitle, overflow: 'truncate' },
+    };
   });
   return {
-    option: { ...source, ...axes, series, title: moved, grid: source.grid.map((grid: Box, i: number) => ({ ...grid, ...grids[i] })), legend: source.legend && { ...source.legend, show: false } },
+    option: {
+      ...source,
+      ...axes,
+      series,
+      title: moved,
+      grid: source.grid.map((grid: Box, i: number) => ({ ...grid, ...grids[i] })),
+      legend: source.legend && { ...source.legend, show: false },
+    },
     width: drawn,
     height: Math.ceil(height),
   };
 }
 
 /** The chart with other rows, words and titles of panels. */
-export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<PageChart, 'title' | 'subtitle' | 'summary' | 'notes'>>, panels: string[] = []): PageChart {
+export function filled(
+  chart: PageChart,
+  rows: unknown[],
+  words: Partial<Pick<PageChart, 'title' | 'subtitle' | 'summary' | 'notes'>>,
+  panels: string[] = [],
+): PageChart {
   const { option } = chart;
-  const title = option.title.map((one: any) => isPanelTitle(one) ? { ...one, text: panels[one.$panel] ?? one.text } : one);
-  return { ...chart, ...words, filled: true, option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } } };
+  const title = option.title.map((one: any) =>
+    isPanelTitle(one) ? { ...one, text: panels[one.$panel] ?? one.text } : one,
+  );
+  return {
+    ...chart,
+    ...words,
+    filled: true,
+    option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } },
+  };
 }
 
 const lineCount = (text: string) => text.split('\n').length;
@@ -149,23 +204,51 @@ export function withWords(chart: PageChart, measure: Measure): PageChart {
   const end = (below[0] ? below[0].top - 4 : chart.height - 10) + shift;
   const notes = chart.notes.map((note) => lines(note, '11px')).join('\n');
   const moved = (one: any) => ({ ...one, top: one.top + shift });
-  const small = (text: string, at: number, size: number, lineHeight: number) =>
-    ({ text, left: margin, top: at, padding: 0, textStyle: { fontSize: size, fontWeight: 'normal', lineHeight, color: { $colour: 'ink-2' } } });
+  const small = (text: string, at: number, size: number, lineHeight: number) => ({
+    text,
+    left: margin,
+    top: at,
+    padding: 0,
+    textStyle: { fontSize: size, fontWeight: 'normal', lineHeight, color: { $colour: 'ink-2' } },
+  });
   return {
     ...chart,
     height: Math.ceil(end + (notes ? 6 + noteLine * lineCount(notes) : 0) + 10),
     option: {
       ...option,
-      title: [{ ...title, text: headTitle }, ...(headSubtitle ? [small(headSubtitle, subtitleTop, 12, subtitleLine)] : []), ...panels.map(moved), ...(notes ? [small(notes, end + 4, 11, noteLine)] : [])],
+      title: [
+        { ...title, text: headTitle },
+        ...(headSubtitle ? [small(headSubtitle, subtitleTop, 12, subtitleLine)] : []),
+        ...panels.map(moved),
+        ...(notes ? [small(notes, end + 4, 11, noteLine)] : []),
+      ],
       grid: option.grid.map(moved),
       ...(option.legend ? { legend: moved(option.legend) } : {}),
     },
   };
 }
 
-export interface PlainRow { panel: number; group: string; series: string; x: number | null; value: number | null; low: number | null; high: number | null; text: string }
+export interface PlainRow {
+  panel: number;
+  group: string;
+  series: string;
+  x: number | null;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  text: string;
+}
 
-const plainRow = (row: any[]): PlainRow => ({ panel: row[0], group: row[1], series: row[2], x: row[3], value: row[4], low: row[5], high: row[6], text: row[9] });
+const plainRow = (row: any[]): PlainRow => ({
+  panel: row[0],
+  group: row[1],
+  series: row[2],
+  x: row[3],
+  value: row[4],
+  low: row[5],
+  high: row[6],
+  text: row[9],
+});
 
 export const rowsOf = (chart: PageChart): PlainRow[] => chart.option.dataset.source.slice(1).map(plainRow);
 
@@ -173,6 +256,10 @@ export const rowsOf = (chart: PageChart): PlainRow[] => chart.option.dataset.sou
 export function rowAt(chart: PageChart, series: number, index: number): PlainRow | undefined {
   const wanted = chart.option.series[series]?.$rows;
   if (!wanted) return undefined;
-  const row = chart.option.dataset.source.slice(1).filter((one: any[]) => one[0] === wanted.panel && (wanted.series === undefined || one[2] === wanted.series))[index];
+  const row = chart.option.dataset.source
+    .slice(1)
+    .filter((one: any[]) => one[0] === wanted.panel && (wanted.series === undefined || one[2] === wanted.series))[
+    index
+  ];
   return row && plainRow(row);
 }

@@ -103,7 +103,9 @@ export interface Best {
 }
 
 export type States = Record<
-  'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped', number>;
+  'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped',
+  number
+>;
 
 export interface ModelLine {
   model: string;

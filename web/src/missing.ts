@@ -13,7 +13,9 @@ export function missingWords(document: Document, kind: string): string {
 
 /** '' if none was left out. */
 export const leftOutWords = (document: Document) =>
-  document.chartsLeftOut === 0 ? '' : `${counted(document.chartsLeftOut, 'chart')} ${document.chartsLeftOut === 1 ? 'is' : 'are'} not in this file, to keep it small: \`assay serve\` shows everything.`;
+  document.chartsLeftOut === 0
+    ? ''
+    : `${counted(document.chartsLeftOut, 'chart')} ${document.chartsLeftOut === 1 ? 'is' : 'are'} not in this file, to keep it small: \`assay serve\` shows everything.`;
 
 /** `why`: the most frequent reason. */
 export const nothingRanked = (why: string) =>

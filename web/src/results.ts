@@ -7,10 +7,12 @@ import type { Cell, Field, HistoryPoint } from './document.ts';
 export const resultOf = (cell: Cell, name: string): number | null => (cell.shown ? cell.number(name) : null);
 
 const measuredUnits = new Set(['ms', 's', 'ns', 'items/s', 'tokens/s', 'MB', 'J']);
-const wasMeasured = (field: Field) => (measuredUnits.has(field.unit) && field.name !== 'model_size_mb') || field.name === 'launch_p50_ms';
+const wasMeasured = (field: Field) =>
+  (measuredUnits.has(field.unit) && field.name !== 'model_size_mb') || field.name === 'launch_p50_ms';
 
 /** The field of a cell as a table of results shows it. */
-export const shownValue = (cell: Cell, field: Field) => (!cell.shown && wasMeasured(field) ? null : cell.value(field.name));
+export const shownValue = (cell: Cell, field: Field) =>
+  !cell.shown && wasMeasured(field) ? null : cell.value(field.name);
 
 /** The median of one result of a series, or null if it is none. */
 export const medianOf = (point: HistoryPoint): number | null => (point.shown ? point.p50 : null);

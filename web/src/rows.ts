@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a table: sorted, filtered, searched and paged by TanStack Table, as the link says.
 import {
-  columnFilteringFeature, constructTable, createFilteredRowModel, createPaginatedRowModel, createSortedRowModel,
-  filterFns, globalFilteringFeature, rowPaginationFeature, rowSortingFeature, sortFns, tableFeatures,
+  columnFilteringFeature,
+  constructTable,
+  createFilteredRowModel,
+  createPaginatedRowModel,
+  createSortedRowModel,
+  filterFns,
+  globalFilteringFeature,
+  rowPaginationFeature,
+  rowSortingFeature,
+  sortFns,
+  tableFeatures,
 } from '@tanstack/table-core';
 import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
 import type { ComponentChildren } from 'preact';
@@ -52,7 +61,8 @@ export function tableState(query: Record<string, string>, name: string): TableSt
   const sort = query[`${name}sort`] ?? '';
   const choices: Record<string, string> = {};
   const prefix = `${name}f.`;
-  for (const [key, value] of Object.entries(query)) if (key.startsWith(prefix)) choices[key.slice(prefix.length)] = value;
+  for (const [key, value] of Object.entries(query))
+    if (key.startsWith(prefix)) choices[key.slice(prefix.length)] = value;
   return {
     sort: sort ? { id: sort.replace(/^-/, ''), desc: sort.startsWith('-') } : null,
     search: query[`${name}q`] ?? '',
@@ -67,7 +77,12 @@ function listed<Row>({ choice, value }: Column<Row>) {
 }
 
 /** The rows that are seen, and all that match; sorted, filtered and paged. */
-export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>[], state: TableState, pageSize: number) {
+export function selectRows<Row extends object>(
+  rows: Row[],
+  columns: Column<Row>[],
+  state: TableState,
+  pageSize: number,
+) {
   const table = constructTable<any, any>({
     features,
     data: rows,
@@ -82,7 +97,9 @@ export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>
     state: {
       sorting: state.sort && columns.some((column) => column.id === state.sort!.id) ? [state.sort] : [],
       globalFilter: state.search,
-      columnFilters: Object.entries(state.choices).filter(([id]) => columns.some((column) => column.id === id)).map(([id, value]) => ({ id, value })),
+      columnFilters: Object.entries(state.choices)
+        .filter(([id]) => columns.some((column) => column.id === id))
+        .map(([id, value]) => ({ id, value })),
       pagination: { pageIndex: state.page - 1, pageSize },
     },
     globalFilterFn: 'includesString',

@@ -38,7 +38,11 @@ export function readShapes(body: Uint8Array, header: any, texts: string[]): Map<
     const ms = (code: number) => decodeMs(code, low, high);
     const shapeQuantiles = take(quantiles, q, k).map(ms);
     q += k;
-    const [mins, medians, maxs] = [0, 1, 2].map((part) => take(bins, b + part * n, n)) as [number[], number[], number[]];
+    const [mins, medians, maxs] = [0, 1, 2].map((part) => take(bins, b + part * n, n)) as [
+      number[],
+      number[],
+      number[],
+    ];
     b += 3 * n;
     const shape: Shape = {
       launch: table.number('launch', row) ?? 1,
@@ -50,7 +54,8 @@ export function readShapes(body: Uint8Array, header: any, texts: string[]): Map<
       wholeWindow: table.number('whole_window', row) === 1,
       quantiles: shapeQuantiles,
       bins: mins.map((min, i) =>
-        min > maxs[i]! ? null : { min: ms(min), median: ms(medians[i]!), max: ms(maxs[i]!) }),
+        min > maxs[i]! ? null : { min: ms(min), median: ms(medians[i]!), max: ms(maxs[i]!) },
+      ),
     };
     const cell = table.number('cell', row) ?? 0;
     const list = result.get(cell);

@@ -7,8 +7,21 @@ import { forest } from '../src/forest.ts';
 import type { Comparison } from '../src/stats.ts';
 
 const option = JSON.parse(readFileSync(`${process.env.ASSAY_PAGES}/comparison.json`, 'utf8'));
-const found: Comparison = { ratio: 0.5, low: 0.49, high: 0.51, difference: 'faster', evidence: 'rounds', rounds: 6, smallestDetectable: null };
-const made = forest([{ words: 'bert', found, notRanked: '', ofMedians: null, hardwareA: 'cpu', hardwareB: 'openvino' }], null, { nameA: 'cpu', nameB: 'openvino', common: '', perItem: false }, { cpu: '#1849AB', openvino: '#B88210' }).option;
+const found: Comparison = {
+  ratio: 0.5,
+  low: 0.49,
+  high: 0.51,
+  difference: 'faster',
+  evidence: 'rounds',
+  rounds: 6,
+  smallestDetectable: null,
+};
+const made = forest(
+  [{ words: 'bert', found, notRanked: '', ofMedians: null, hardwareA: 'cpu', hardwareB: 'openvino' }],
+  null,
+  { nameA: 'cpu', nameB: 'openvino', common: '', perItem: false },
+  { cpu: '#1849AB', openvino: '#B88210' },
+).option;
 
 const drawnBy = (of: any, name: string) => of.series.find((one: any) => one.renderItem?.$fn === name);
 
