@@ -12,8 +12,8 @@ function slotY(args, api, row) {
 }
 
 var inCategories = {
-  // A horizontal bar with whisker and number; on a logarithmic axis without a base a marker with a stem. `named`: the width that the
-  // name of its series has left of the panel.
+  // A horizontal bar with whisker and number; on a logarithmic axis without a base a marker with a stem. `named`: the
+  // width that the name of its series has left of the panel.
   bar: function (args, owner) {
     return function (params, api) {
       var row = owner.rows[params.dataIndex],
@@ -101,7 +101,8 @@ var inCategories = {
     };
   },
 
-  // Right of the panel, which targets of a category have no value, and why; where `width` does not suffice their number.
+  // Right of the panel, which targets of a category have no value, and why; where `width` does not suffice their
+  // number.
   absentees: function (args, owner) {
     return function (params, api) {
       var row = owner.rows[params.dataIndex],

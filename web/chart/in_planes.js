@@ -63,8 +63,8 @@ function meetsNone(taken, left, width, y) {
 }
 
 var inPlanes = {
-  // A marker at x and value, with the interval of the value; `across`: of x. `shift`: pixels to the right, or across down, so that
-  // points of several targets do not hide each other.
+  // A marker at x and value, with the interval of the value; `across`: of x. `shift`: pixels to the right, or across
+  // down, so that points of several targets do not hide each other.
   point: function (args, owner) {
     return function (params, api) {
       var row = owner.rows[params.dataIndex];
@@ -91,7 +91,8 @@ var inPlanes = {
     };
   },
 
-  // Above the x axis, the marks of rows without a value, one over the other, where no point is. `once`: each mark once at an x.
+  // Above the x axis, the marks of rows without a value, one over the other, where no point is. `once`: each mark once
+  // at an x.
   absent: function (args, owner) {
     var taken = [];
     return function (params, api) {
@@ -123,9 +124,9 @@ var inPlanes = {
     };
   },
 
-  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through;
-  // `shift`: how far from the row's x its points may stand. `left`: of points along a rising curve, the highest first: left of it or below
-  // its right side, with a line to the point if others are between.
+  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`:
+  // lines do not show through; `shift`: how far from the row's x its points may stand. `left`: of points along a rising
+  // curve, the highest first: left of it or below its right side, with a line to the point if others are between.
   name: function (args, owner) {
     var taken = [],
       places = [];
@@ -202,9 +203,9 @@ var inPlanes = {
     };
   },
 
-  // The name of a curve beside it: at the row's height, or the nearest one where it lies on no curve, point or other name, that of the
-  // first curve rather left of it, the others right; without room there, right of other curves, the nearest first, with a line to its own. The series of the
-  // curve's rows is the row's group.
+  // The name of a curve beside it: at the row's height, or the nearest one where it lies on no curve, point or other
+  // name, that of the first curve rather left of it, the others right; without room there, right of other curves, the
+  // nearest first, with a line to its own. The series of the curve's rows is the row's group.
   beside_curve: function (args, owner) {
     var taken = [];
     return function (params, api) {
@@ -288,8 +289,8 @@ var inPlanes = {
     };
   },
 
-  // The name of a line at its end, apart from those of lines that end at the same x and from lines that go on; in the place of a line
-  // that has no value, its mark and name. The rows of lines have a group. `width`: of the longest name.
+  // The name of a line at its end, apart from those of lines that end at the same x and from lines that go on; in the
+  // place of a line that has no value, its mark and name. The rows of lines have a group. `width`: of the longest name.
   line_end: function (args, owner) {
     return function (params, api) {
       if (params.dataIndex !== 0) return nothing();
@@ -421,8 +422,9 @@ var inPlanes = {
     };
   },
 
-  // The part of the x axis from low to high, some pixels wider on both sides, behind everything. The row's text stands in the lower half
-  // of the panel, as far down as there is neither another one, nor a point, nor a mark; events have the upper half then.
+  // The part of the x axis from low to high, some pixels wider on both sides, behind everything. The row's text stands
+  // in the lower half of the panel, as far down as there is neither another one, nor a point, nor a mark; events have
+  // the upper half then.
   incident: function (args, owner) {
     var taken = [];
     return function (params, api) {
@@ -477,8 +479,8 @@ var inPlanes = {
     };
   },
 
-  // A dotted line through the panel with the row's text, right of it, or left of it where the picture ends: as far up as there is
-  // neither another text nor a point with its interval.
+  // A dotted line through the panel with the row's text, right of it, or left of it where the picture ends: as far up
+  // as there is neither another text nor a point with its interval.
   event: function (args, owner) {
     var taken = [];
     return function (params, api) {

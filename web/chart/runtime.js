@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a chart of src/show/chart into an option that ECharts accepts, in the page and in the program (docs/charts.md).
 //
-// Only ES5, here and in the files beside it: Duktape runs them. A row of `dataset.source` has the columns panel, group, series, x, value, low, high, mark, style, text.
+// Only ES5, here and in the files beside it: Duktape runs them. A row of `dataset.source` has the columns panel, group,
+// series, x, value, low, high, mark, style, text.
 //   {"$colour": NAME}               the theme's colour
 //   {"$fn": NAME, …}                a function of functions.js; the other keys are its arguments
 //   series.$rows {panel, series}    the rows with these values become the data of the series
 //   title.$panel                    the panel that the title stands above
 //   axis.$categories {panel}        the groups of the rows with that panel, in order
-//   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks;
-//     `unit` is that of its values, for tooltips; `tight`: a logarithmic axis ends near the values, not at a tick
+//   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}
+//     limits and ticks; `unit` is that of its values, for tooltips; `tight`: a logarithmic axis ends near the values,
+//     not at a tick
 
 import { setCategories, setRange } from './axes.js';
 import { functionNames, withFunctions } from './functions.js';
@@ -55,8 +57,8 @@ function dataOf(series, rows) {
 
 var UNIT = /(?:^|[ (,])(ms|s|MB|items\/s|tokens\/s)(?:$|[ ),])/;
 
-// What a tooltip must know of a series. The unit is in the range of the axis that has the values, or in its name, or in the title of
-// the panel: "latency (ms, lower is better)".
+// What a tooltip must know of a series. The unit is in the range of the axis that has the values, or in its name, or in
+// the title of the panel: "latency (ms, lower is better)".
 function shownBy(series, rows, result, ranges) {
   var draws = series.renderItem || {},
     x = series.xAxisIndex || 0,
@@ -139,8 +141,8 @@ function resolve(option, tokens, measure) {
   return result;
 }
 
-// As sort() of an array, but equal items keep their order. That of Duktape takes random pivots, so that of two labels without room for
-// both sometimes the one and sometimes the other was left out.
+// As sort() of an array, but equal items keep their order. That of Duktape takes random pivots, so that of two labels
+// without room for both sometimes the one and sometimes the other was left out.
 function stableSort(compare) {
   var order =
     compare ||

@@ -14,7 +14,9 @@ function grouped(text) {
   return parts.join('.');
 }
 
-/** Three significant digits, thousands apart: "0.0123", "8.00", "10 432". The same as number_words() of src/show/chart. */
+/**
+ * Three significant digits, thousands apart: "0.0123", "8.00", "10 432". The same as number_words() of src/show/chart.
+ */
 function formatNumber(value) {
   if (!isNumber(value)) return '–';
   if (value === 0) return '0';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts of one cell and of one series: a template of the document with the rows and the words that C++ would give them.
-// web/test/charts.test.ts compares both.
+// The charts of one cell and of one series: a template of the document with the rows and the words that C++ would give
+// them. web/test/charts.test.ts compares both.
 import { cellWords } from './cell_words.ts';
 import { filled } from './chart_layout.ts';
 import { legendNotes } from './chart_notes.ts';
@@ -17,10 +17,14 @@ const onlySteady =
 const noCompile =
   'The compilation time is not known: the runtime compiles when it loads the model, or does not report it.';
 const incidentNote =
-  'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, or other activity disturbed the result.';
+  'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, ' +
+  'or other activity disturbed the result.';
 const simulatedTimes = "A simulated or software device: its times are not the device's, and it is never ranked.";
 
-/** As common_words() of src/show/chart: what the results of a cell have in common, and the range of their launches and dates. */
+/**
+ * As common_words() of src/show/chart: what the results of a cell have in common, and the range of their launches and
+ * dates.
+ */
 function commonWords(
   cell: Cell,
   launches = [cell.number('launches') ?? 0],
@@ -96,10 +100,12 @@ export function distributionChart(document: AssayDocument, cell: Cell, shapes: S
   const template = templateOf(document, 'latency_distribution', cell, shapes);
   if (!template) return undefined;
   const rows = distributionRows(cell, shapes);
+  const p50 = withUnit(cell.number('latency_p50_ms'), 'ms');
+  const p99 = withUnit(cell.number('latency_p99_ms'), 'ms');
   return filled(template, rows, {
     title: `How are the times of ${cellWords(cell)} distributed?`,
     subtitle: `${commonWords(cell)} · share of the samples that took at most this time, a line for each launch`,
-    summary: `p50 ${withUnit(cell.number('latency_p50_ms'), 'ms')}, p99 ${withUnit(cell.number('latency_p99_ms'), 'ms')}, over ${counted(shapes.length, 'launch', 'launches')}.`,
+    summary: `p50 ${p50}, p99 ${p99}, over ${counted(shapes.length, 'launch', 'launches')}.`,
     // What its points are, which the template says, and what the rows need.
     notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
   });
@@ -129,6 +135,7 @@ export function historyChart(document: AssayDocument, cell: Cell, points: Histor
   if (!template || measured.length === 0) return undefined;
   const rows = historyRows(points, cellWords(cell), isUnreal(cell));
   const timed = points.filter((point) => point.p50 !== null);
+  const medians = measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`);
   return filled(template, rows, {
     title: `How did ${cellWords(cell)} change?`,
     subtitle: `${commonWords(
@@ -136,7 +143,7 @@ export function historyChart(document: AssayDocument, cell: Cell, points: Histor
       timed.map((point) => point.launches),
       timed.map((point) => new Date(point.time * 1000).toISOString().slice(0, 10)),
     )} · median in ms, lower is better`,
-    summary: `${count(measured.length)} medians: ${measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}`,
+    summary: `${count(measured.length)} medians: ${medians.join(', ')}`,
     notes: [
       ...template.notes.slice(0, 1),
       ...(points.some((point) => point.disturbed !== '') ? [incidentNote] : []),

@@ -27,15 +27,17 @@ export function shapeWords(cell: Cell, without: readonly string[] = []): string 
 
 const named = (name: string, value: string) => (value ? `${name} ${plainWords(value)}` : '');
 
-/** What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of src/history/analyse. */
+/**
+ * What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of
+ * src/history/analyse.
+ */
 const inKey: ((cell: Cell) => string)[] = [
   (cell) => named('computed in', cell.text('effective_precision')),
   (cell) => named('KV cache', cell.text('kv_cache')) || 'no KV cache',
   (cell) => (cell.number('output_tokens') === null ? '' : `${cell.number('output_tokens')} new tokens`),
   (cell) => counted(cell.number('streams') ?? 1, 'stream'),
   (cell) => (cell.number('threads') ? counted(cell.number('threads')!, 'thread') : 'threads of the runtime'),
-  (cell) =>
-    `spinning ${cell.text('spin') === '' || cell.text('spin') === 'runtime' ? 'as the runtime decides' : cell.text('spin')}`,
+  (cell) => `spinning ${['', 'runtime'].includes(cell.text('spin')) ? 'as the runtime decides' : cell.text('spin')}`,
   (cell) => named('contract', cell.text('contract')),
   (cell) => (['dynamic', 'exported'].includes(cell.text('shapes')) ? `${cell.text('shapes')} shapes` : 'known shapes'),
   (cell) => (cell.text('engine_options') ? `options ${cell.text('engine_options')}` : 'no options'),
@@ -56,7 +58,10 @@ const besides: ((cell: Cell) => string)[] = [
   (cell) => named('run', cell.text('run_id')),
 ];
 
-/** Of each of some cells that share a name, what it has and others have not: "computed in bfloat16, 2 streams"; "" of all if nothing is known to differ. */
+/**
+ * Of each of some cells that share a name, what it has and others have not: "computed in bfloat16, 2 streams"; "" of
+ * all if nothing is known to differ.
+ */
 export function differences(cells: readonly Cell[], of = inKey): (cell: Cell) => string {
   const telling = cells.length < 2 ? [] : of.filter((words) => new Set(cells.map(words)).size > 1);
   return (cell) =>
@@ -66,7 +71,10 @@ export function differences(cells: readonly Cell[], of = inKey): (cell: Cell) =>
       .join(', ');
 }
 
-/** Names that are all different: what differs is added to those that are not, and a number where nothing is known to differ. */
+/**
+ * Names that are all different: what differs is added to those that are not, and a number where nothing is known to
+ * differ.
+ */
 export function distinctNames(cells: readonly Cell[], name: (cell: Cell) => string): string[] {
   const groups = new Map<string, Cell[]>();
   for (const cell of cells) groups.set(name(cell), [...(groups.get(name(cell)) ?? []), cell]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart of src/show/chart in the page: the same option as that of the SVG file, drawn by ECharts with web/chart/runtime.js. What it
-// says in words (title, notes, legend, numbers) is text of the page.
+// A chart of src/show/chart in the page: the same option as that of the SVG file, drawn by ECharts with
+// web/chart/runtime.js. What it says in words (title, notes, legend, numbers) is text of the page.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { init, resolve, type Drawn } from '../chart/entry.mjs';
@@ -185,8 +185,8 @@ function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: 
 }
 
 /**
- * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it is of;
- * "": nothing is said.
+ * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it
+ * is of; "": nothing is said.
  * `linkOf`: where a click on a mark leads.
  */
 export function Chart({

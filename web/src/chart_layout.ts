@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart has the layout of a picture that is a thousand pixels wide, with its title and notes inside. The page writes those
-// itself and gives the panels the width that there is.
+// A chart has the layout of a picture that is a thousand pixels wide, with its title and notes inside. The page writes
+// those itself and gives the panels the width that there is.
 import { nameLines, wrapped, type Measure } from '../chart/words.js';
 import type { PageChart } from './document.ts';
 
@@ -73,7 +73,8 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const axes = { xAxis: source.xAxis, yAxis: source.yAxis.map((axis: any) => ({ ...axis })) };
   let series: any[] = source.series;
   const draws = (name: string) => series.some((one: any) => one.renderItem?.$fn === name);
-  // Names of categories get at most two fifths of a narrow picture; those of targets, between them and the panel, stay whole.
+  // Names of categories get at most two fifths of a narrow picture; those of targets, between them and the panel, stay
+  // whole.
   const beside = Math.max(...source.yAxis.map((axis: any) => axis.axisLabel?.margin ?? 8)) - 8;
   const left = source.yAxis.some((axis: any) => axis.type === 'category')
     ? Math.min(before, Math.max(90 + (beside && beside + 20), width * 0.4))
@@ -182,8 +183,8 @@ export function filled(
 const lineCount = (text: string) => text.split('\n').length;
 
 /**
- * The chart as a file: with its words in the picture, in the places where src/show/chart/picture.cpp has them. A template has those of the
- * cell that it was made of; panels move up or down as the lines need it.
+ * The chart as a file: with its words in the picture, in the places where src/show/chart/picture.cpp has them. A
+ * template has those of the cell that it was made of; panels move up or down as the lines need it.
  */
 export function withWords(chart: PageChart, measure: Measure): PageChart {
   if (!chart.filled) return chart;

@@ -25,7 +25,8 @@ export function legendNotes(rows: ChartRow[], hollow: string): string[] {
   const notes: string[] = [];
   if (any(STYLE.unranked))
     notes.push(
-      'Dashed outline: not ranked, because it is too disturbed or too uncertain, was cut short, or is not verified; nothing is claimed of it.',
+      'Dashed outline: not ranked, because it is too disturbed or too uncertain, was cut short, or is not verified; ' +
+        'nothing is claimed of it.',
     );
   if (shown.some((row) => row[9] === unverifiedText)) notes.push('?: no reference has verified the numbers.');
   if (any(STYLE.hollow) && hollow) notes.push(hollow);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of one chart (src/show/dashboard/chart_page.hpp): puts the interactive chart in the place of each static picture. Title, notes and
-// table are already in the page, which shows the pictures where this script does not run.
+// The page of one chart (src/show/dashboard/chart_page.hpp): puts the interactive chart in the place of each static
+// picture. Title, notes and table are already in the page, which shows the pictures where this script does not run.
 import { render } from 'preact';
 import { Chart } from './chart.tsx';
 import { setColours } from './colours.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours of hardware outside of charts: those of the charts (src/show/chart/palette.cpp), which stand in the document.
+// The colours of hardware outside of charts: those of the charts (src/show/chart/palette.cpp), which stand in the
+// document.
 import type { Themes } from './document.ts';
 
 const sheet = new CSSStyleSheet();

@@ -82,7 +82,10 @@ export interface Target {
   marker: Marker;
 }
 
-/** The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document leaves out. */
+/**
+ * The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document
+ * leaves out.
+ */
 export interface Best {
   cell: number | null;
   target: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Earlier results of series as cells, so that two runs or two versions of a cell can be compared. The document has of them what
-// their history needs; what a series has in common is taken from its cell.
+// Earlier results of series as cells, so that two runs or two versions of a cell can be compared. The document has of
+// them what their history needs; what a series has in common is taken from its cell.
 import type { AssayDocument, Cell, HistoryPoint, Value } from './document.ts';
 import { stateOf } from './words.ts';
 
@@ -107,7 +107,10 @@ export function earlierCells(document: Pick<AssayDocument, 'cells' | 'series' | 
 const hasTime = (cell: Cell) =>
   ['latency_p50_ms', 'latency_mean_ms', 'throughput_ips'].some((name) => cell.number(name) !== null);
 
-/** Whether no older result is shown instead: the rule of queries/cells_latest.sql. `verified`: a newer result of the series is verified. */
+/**
+ * Whether no older result is shown instead: the rule of queries/cells_latest.sql. `verified`: a newer result of the
+ * series is verified.
+ */
 function stands(cell: Cell, verified: boolean): boolean {
   if (['skipped', 'unavailable'].includes(stateOf(cell)) || cell.text('flags').split(',').includes('partial'))
     return false;
@@ -118,8 +121,8 @@ function stands(cell: Cell, verified: boolean): boolean {
 const isImported = (cell: Cell) => cell.text('flags').split(',').includes('imported');
 
 /**
- * Of each series one result, of `cells` from the newest to the oldest: the first that stands, else the first; an imported one only if there is no own one.
- * Cells without a series are all kept.
+ * Of each series one result, of `cells` from the newest to the oldest: the first that stands, else the first; an
+ * imported one only if there is no own one. Cells without a series are all kept.
  */
 export function oneOfEach(cells: readonly Cell[]): Cell[] {
   const chosen = new Map<

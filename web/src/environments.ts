@@ -23,7 +23,10 @@ export interface Finding {
 export const findingsOf = (run: Run | undefined): Finding[] =>
   (run?.environment as { doctor?: { findings?: Finding[] } | null } | null | undefined)?.doctor?.findings ?? [];
 
-/** What lowered the score before a run, the worst first: "bad memory free: 0.9 of 15.6 GiB; warn swap: 12 of 512 MiB used". */
+/**
+ * What lowered the score before a run, the worst first: "bad memory free: 0.9 of 15.6 GiB; warn swap: 12 of 512 MiB
+ * used".
+ */
 export const reasonsOf = (run: Run) =>
   (['bad', 'warn'] as const)
     .flatMap((wanted) => findingsOf(run).filter(({ verdict }) => verdict === wanted))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is described here
-// and not in src/show/chart, since only the page chooses the pairs; the words of the description are the same, and the functions are
-// those of the chart `comparison` (docs/decisions/0007-one-chart-description.md; web/test/forest.test.ts compares both).
+// The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is
+// described here and not in src/show/chart, since only the page chooses the pairs; the words of the description are the
+// same, and the functions are those of the chart `comparison` (docs/decisions/0007-one-chart-description.md;
+// web/test/forest.test.ts compares both).
 import { STYLE } from '../chart/rows.js';
 import { legendNotes } from './chart_notes.ts';
 import type { ChartRow } from './chart_rows.ts';
@@ -23,8 +24,11 @@ export interface ForestRow {
 
 export const meanName = 'geometric mean';
 
-const mediansNote = (overRounds: boolean) =>
-  `Hollow${overRounds ? ', with whiskers that are the 95 % interval of one median over that of the other' : ''}: nothing is claimed. What else differed between the two measurements is not in the interval.`;
+const mediansNote = (overRounds: boolean) => {
+  const whiskers = overRounds ? ', with whiskers that are the 95 % interval of one median over that of the other' : '';
+  const limit = 'What else differed between the two measurements is not in the interval.';
+  return `Hollow${whiskers}: nothing is claimed. ${limit}`;
+};
 
 const colour = (name: string) => ({ $colour: name });
 const mostRows = 80;
@@ -40,12 +44,9 @@ export interface ForestWords {
 /** What a screen reader says. Nothing is said of ratios that are not ranked. */
 function summaryOf(ranked: ForestRow[], unranked: number) {
   const ratios = ranked.map((pair) => pair.found.ratio);
-  const words =
-    ratios.length === 0
-      ? []
-      : [
-          `${counted(ratios.length, 'cell')}, ${ratios.length === 1 ? ratio(ratios[0]) : `from ${ratio(Math.min(...ratios))} to ${ratio(Math.max(...ratios))}`}`,
-        ];
+  const range =
+    ratios.length === 1 ? ratio(ratios[0]) : `from ${ratio(Math.min(...ratios))} to ${ratio(Math.max(...ratios))}`;
+  const words = ratios.length === 0 ? [] : [`${counted(ratios.length, 'cell')}, ${range}`];
   return [...words, ...(unranked > 0 ? [`${counted(unranked, 'cell')} not ranked`] : [])].join('; ');
 }
 
@@ -106,7 +107,8 @@ export function forest(
   const overMedians = shown.some((pair) => pair.ofMedians);
   const whiskers =
     overRounds || !overMedians ? '95 % interval over rounds' : '95 % interval of one median over that of the other';
-  const subtitle = `${perItem ? 'ratio of the times of one item' : 'ratio of the times'}, below 1: ${nameB} takes less time; whiskers: ${whiskers}; grey band: ± 1 %`;
+  const what = perItem ? 'ratio of the times of one item' : 'ratio of the times';
+  const subtitle = `${what}, below 1: ${nameB} takes less time; whiskers: ${whiskers}; grey band: ± 1 %`;
   const notes = [
     ...(overMedians ? [mediansNote(overRounds)] : []),
     ...(pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : []),

@@ -85,7 +85,9 @@ export interface Follower {
   connected(yes: boolean): void;
 }
 
-/** Fetches the document, and again whenever the server says that it changed; asks by itself where there are no events. */
+/**
+ * Fetches the document, and again whenever the server says that it changed; asks by itself where there are no events.
+ */
 export async function follow(follower: Follower): Promise<void> {
   let etag = '';
   let reading = Promise.resolve();

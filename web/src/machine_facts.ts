@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machines and the environments of runs consist of, in words and with units: fields of system_info() (src/bench/hardware/system_info.cpp),
-// and whatever else is stored.
+// What machines and the environments of runs consist of, in words and with units: fields of system_info()
+// (src/bench/hardware/system_info.cpp), and whatever else is stored.
 import { number, plainWords } from './format.ts';
 import { byWord } from './order.ts';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small marks beside the numbers of a table: the number stands in the row. Everything larger is a chart of src/show/chart. Colours are
-// classes (style.css), so that themes and print need no redrawing.
+// Small marks beside the numbers of a table: the number stands in the row. Everything larger is a chart of
+// src/show/chart. Colours are classes (style.css), so that themes and print need no redrawing.
 import type { ComponentChildren } from 'preact';
 import type { Marker } from './document.ts';
 
@@ -57,7 +57,10 @@ const outlines: Record<Marker, string> = {
   pin: 'M0 6L6 -5H-6Z',
 };
 
-/** A point with its interval at a place of the row; hollow without an interval over launches, crossed if it is not of the device itself. */
+/**
+ * A point with its interval at a place of the row; hollow without an interval over launches, crossed if it is not of
+ * the device itself.
+ */
 export function Point({
   at,
   low,

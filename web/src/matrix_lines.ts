@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the matrix: the cells of a model that C++ would compare with each other (`comparable` in the document), one for each
-// target. What did not run stands where it would have been.
+// The rows of the matrix: the cells of a model that C++ would compare with each other (`comparable` in the document),
+// one for each target. What did not run stands where it would have been.
 import { differences } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { counted } from './format.ts';
@@ -154,10 +154,10 @@ export function matrixHeading(lines: Line[], batch: number): string {
     distinct(lines.map((line) => line.model)).length === lines.length ? 'model' : 'row',
   );
   const sentences: string[] = [];
-  if (shown.length > 0)
-    sentences.push(
-      `At batch ${batch} ${shown.map(([target, n], i) => `${target} is fastest for ${n}${i === 0 ? ` of ${all}` : ''}`).join(', ')}.`,
-    );
+  if (shown.length > 0) {
+    const fastest = shown.map(([target, n], i) => `${target} is fastest for ${n}${i === 0 ? ` of ${all}` : ''}`);
+    sentences.push(`At batch ${batch} ${fastest.join(', ')}.`);
+  }
   if (unsettled > 0)
     sentences.push(
       shown.length > 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of the matrix are seen, which groups are folded, and what is copied of it. What a person chose is in the link.
+// Which rows of the matrix are seen, which groups are folded, and what is copied of it. What a person chose is in the
+// link.
 import type { Target, Value } from './document.ts';
 import { plainWords, ratio, withUnit } from './format.ts';
 import type { Line } from './matrix_lines.ts';
@@ -23,7 +24,10 @@ export const filterOf = (query: Record<string, string>): Filter => ({
 });
 export const isFiltered = ({ search, category, model }: Filter) => search !== '' || category !== '' || model !== '';
 
-/** Every word of the search is in the model, its id, its category, what tells the row from others, or the name of a target that it has. */
+/**
+ * Every word of the search is in the model, its id, its category, what tells the row from others, or the name of a
+ * target that it has.
+ */
 function isFound(line: Line, search: string): boolean {
   const ids = [...line.cells.values()].map((cell) => `${cell.text('model_id')} ${cell.text('architecture')}`);
   const text = [line.model, line.label, line.category, plainWords(line.category), ...line.cells.keys(), ...ids]
@@ -66,7 +70,10 @@ export const foldText = (folded: ReadonlySet<string>) => [...folded].map(nameOf)
 export const winsOf = (lines: Line[], target: string) =>
   lines.filter((line) => line.settled && line.best!.target === target).length;
 
-/** The place of a target in a row, as it is seen: "4.00 ms" of the best, "1.27×" of others, "(1.4×)" if it is not ranked, "wrong"; "" if there is nothing. */
+/**
+ * The place of a target in a row, as it is seen: "4.00 ms" of the best, "1.27×" of others, "(1.4×)" if it is not
+ * ranked, "wrong"; "" if there is nothing.
+ */
 export function placeWords(line: Line, target: string): string {
   const cell = line.cells.get(target);
   if (!cell) return line.elsewhere.has(target) ? 'not comparable with this row' : '';

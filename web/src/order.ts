@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one order of the page, which no page and no table repeats: models by category and name, targets as C++ lists them (by hardware,
-// its default engine first), then lengths, batches and precisions, the least first. What C++ ranks keeps its rank.
+// The one order of the page, which no page and no table repeats: models by category and name, targets as C++ lists them
+// (by hardware, its default engine first), then lengths, batches and precisions, the least first. What C++ ranks keeps
+// its rank.
 import type { Analysis, Cell, Target } from './document.ts';
 
 type Compare<T> = (a: T, b: T) => number;

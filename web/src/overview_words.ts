@@ -24,10 +24,11 @@ function sentencesOf(lines: ModelLine[], noun: string): string[] {
   const unranked = lines.filter((line) => !line.latency && line.states.verified > 0).length;
   const none = lines.filter((line) => !line.latency && line.states.verified === 0).length;
   const sentences: string[] = [];
-  if (sorted.length > 0)
-    sentences.push(
-      `For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(lines.length, noun)}` : ''}`))}.`,
-    );
+  if (sorted.length > 0) {
+    const all = counted(lines.length, noun);
+    const shown = sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${all}` : ''}`);
+    sentences.push(`For the lowest latency use ${listWords(shown)}.`);
+  }
   if (unsettled > 0)
     sentences.push(
       sorted.length > 0
@@ -35,24 +36,29 @@ function sentencesOf(lines: ModelLine[], noun: string): string[] {
         : `No runtime is shown to be faster for ${unsettled} of ${counted(lines.length, noun)}.`,
     );
   if (single > 0) sentences.push(`${counted(single, noun)} ${single === 1 ? 'has' : 'have'} one ranked target only.`);
-  if (unranked > 0)
-    sentences.push(
-      `${counted(unranked, noun)} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`,
-    );
+  if (unranked > 0) {
+    const [are, them] = unranked === 1 ? ['is', 'it'] : ['are', 'them'];
+    sentences.push(`${counted(unranked, noun)} ${are} verified, but no time of ${them} is ranked.`);
+  }
   if (none > 0) sentences.push(`${counted(none, noun)} ${none === 1 ? 'has' : 'have'} no verified result.`);
   return sentences;
 }
 
 const mostMachines = 3;
 
-/** "For the lowest latency use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." Of several machines, each by itself. */
+/**
+ * "For the lowest latency use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." Of several
+ * machines, each by itself.
+ */
 export function headline({ analysis }: Pick<AssayDocument, 'analysis'>): string {
   const { models } = analysis;
   if (models.length === 0) return 'Nothing was measured yet.';
   const machines = distinct(models.map((line) => line.machine));
   if (machines.length < 2) return sentencesOf(models, 'model').join(' ');
-  if (machines.length > mostMachines)
-    return `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, 'case').join(' ')}`;
+  if (machines.length > mostMachines) {
+    const where = `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}`;
+    return `${where}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, 'case').join(' ')}`;
+  }
   return machines
     .map((machine) => {
       const sentences = sentencesOf(

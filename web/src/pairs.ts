@@ -77,11 +77,17 @@ export interface Row {
   a: Cell;
   b: Cell;
   found: Comparison;
-  /** Without an interval over rounds: the interval of one median over that of the other, if both are over launches. What else differed between the two is not in it. */
+  /**
+   * Without an interval over rounds: the interval of one median over that of the other, if both are over launches. What
+   * else differed between the two is not in it.
+   */
   ofMedians: { low: number; high: number } | null;
 }
 
-/** A cell with a time that is not compared; `other`: the other side's cell, if it has one. Of `both`, that has a time too. */
+/**
+ * A cell with a time that is not compared; `other`: the other side's cell, if it has one. Of `both`, that has a time
+ * too.
+ */
 export interface Alone {
   side: 'A' | 'B' | 'both';
   cell: Cell;
@@ -108,7 +114,10 @@ const pairOf = ({ a, b }: { a: Cell; b: Cell }, perItem: boolean): Pair => ({
   candidate: timedOf(b, perItem),
 });
 
-/** As the chart of src/show/chart. Of a ratio that is not ranked, and of one that has an interval over rounds, there is none. */
+/**
+ * As the chart of src/show/chart. Of a ratio that is not ranked, and of one that has an interval over rounds, there is
+ * none.
+ */
 function ofMedians({ baseline, candidate }: Pair, a: Cell, b: Cell, found: Comparison): Row['ofMedians'] {
   const ends = (cell: Cell, { items = 1 }: Timed) => {
     const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
@@ -151,7 +160,8 @@ export function notRankedWords({ a, b }: Pick<Row, 'a' | 'b'>, nameA: string, na
   const reason = (cell: Cell) => (isUsable(cell) ? '' : unrankedBecause(cell) || stateOf(cell));
   const [ofA, ofB] = [reason(a), reason(b)];
   if (ofA === '' && ofB === '') return '';
-  return `not ranked: ${ofA === ofB ? `both: ${ofA}` : [ofA && `${nameA}: ${ofA}`, ofB && `${nameB}: ${ofB}`].filter(Boolean).join('; ')}`;
+  if (ofA === ofB) return `not ranked: both: ${ofA}`;
+  return `not ranked: ${[ofA && `${nameA}: ${ofA}`, ofB && `${nameB}: ${ofB}`].filter(Boolean).join('; ')}`;
 }
 
 /** What the other side has in a cell's place: it may not have come far enough to be comparable. */
@@ -286,9 +296,10 @@ export function claimWords(found: Comparison, nameA: string, nameB: string): str
 export function whatToChoose(a: Choice, b: Choice): string {
   if (contrastOf(a, b).length > 0) return '';
   const one = keys.map(([key]) => key).filter((key) => (a[key] === undefined) !== (b[key] === undefined));
-  if (one.length > 0)
-    return `Choose the ${one.map(keyWords).join(' or the ')} ${one.every((key) => a[key] !== undefined) ? 'of B' : one.every((key) => b[key] !== undefined) ? 'of A' : 'on both sides'}`;
-  return 'Choose what A and B differ in';
+  if (one.length === 0) return 'Choose what A and B differ in';
+  const chosen = (side: Choice) => one.every((key) => side[key] !== undefined);
+  const where = chosen(a) ? 'of B' : chosen(b) ? 'of A' : 'on both sides';
+  return `Choose the ${one.map(keyWords).join(' or the ')} ${where}`;
 }
 
 export function heading(a: Choice, b: Choice, pairing: Pairing): string {
@@ -299,8 +310,10 @@ export function heading(a: Choice, b: Choice, pairing: Pairing): string {
   const common = commonWords(a, b, contrast);
   if (!together) return `${nameA} and ${nameB} have no ranked cell in common${common}`;
   const over = `${common}, over ${counted(rows.length - leftOut, 'cell')}${perItem ? ', for each item' : ''}`;
-  if (together.difference === 'faster' || together.difference === 'slower')
-    return `${nameB} is ${ratio(1 / together.ratio)} as fast as ${nameA} (95 %: ${number(1 / together.high!)} to ${number(1 / together.low!)})${over}`;
+  if (together.difference === 'faster' || together.difference === 'slower') {
+    const interval = `95 %: ${number(1 / together.high!)} to ${number(1 / together.low!)}`;
+    return `${nameB} is ${ratio(1 / together.ratio)} as fast as ${nameA} (${interval})${over}`;
+  }
   return `${nameB} and ${nameA}: ${noClaimWords(together)}${over}`;
 }
 

@@ -82,7 +82,9 @@ export const importantChanges = (document: AssayDocument) =>
       (change.what === 'moved' && change.beyond_spread),
   );
 
-/** A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit. */
+/**
+ * A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit.
+ */
 export function Prose({ text }: { text: string }) {
   return (
     <>

@@ -5,8 +5,8 @@ import type { ChartRow } from './chart_rows.ts';
 import type { Cell } from './document.ts';
 
 /**
- * Phases of one launch in their order, in seconds; null: not known. Of a cell with several launches the record has medians of load,
- * compile and first run, but sums of warm-up and window, which become means here.
+ * Phases of one launch in their order, in seconds; null: not known. Of a cell with several launches the record has
+ * medians of load, compile and first run, but sums of warm-up and window, which become means here.
  */
 export function phasesOf(cell: Pick<Cell, 'number'>): [string, number | null][] {
   const launches = Math.max(1, cell.number('launches') ?? 1);

@@ -28,7 +28,10 @@ export interface Column<Row> {
   value: (row: Row) => Value;
   /** What is seen; else the value. */
   view?: (row: Row) => ComponentChildren;
-  /** A list of its values filters the rows: these first and in this order, also where the rows are sorted by them; the others by name. */
+  /**
+   * A list of its values filters the rows: these first and in this order, also where the rows are sorted by them; the
+   * others by name.
+   */
   choice?: true | readonly string[];
   /** Only filters and is copied. */
   hidden?: boolean;

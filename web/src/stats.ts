@@ -14,7 +14,10 @@ export interface Timed {
 }
 
 export type Difference = 'not_compared' | 'not_shown' | 'faster' | 'slower';
-/** Of `different_machines`, of cells that differ in more than one thing (`different_things`), and of cells that are `not_ranked` nothing is said. */
+/**
+ * Of `different_machines`, of cells that differ in more than one thing (`different_things`), and of cells that are
+ * `not_ranked` nothing is said.
+ */
 export type Evidence =
   | 'rounds'
   | 'one_process'
@@ -213,7 +216,9 @@ function combinedRounds(pairs: Pair[], oneRun: boolean): { baseline: number[]; c
 
 const timeOf = (row: Timed) => (row.p50 ?? 1) / (row.items ?? 1);
 
-/** The geometric mean of the ratios of several pairs over their common rounds. At least one pair, each with a median. */
+/**
+ * The geometric mean of the ratios of several pairs over their common rounds. At least one pair, each with a median.
+ */
 export function compareTogether(pairs: Pair[], among = 2): Comparison {
   const result: Comparison = {
     ratio: Math.exp(mean(pairs.map((pair) => Math.log(timeOf(pair.candidate) / timeOf(pair.baseline))))),

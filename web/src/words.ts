@@ -78,5 +78,8 @@ export const courseWords: Record<string, string> = {
   unsteady: 'never steady',
 };
 
+export const nothingChanged =
+  'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.';
+
 export const notReadable =
   'This browser cannot open the page: it needs DecompressionStream (Chromium 80, Firefox 113, Safari 16.4, or newer).';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that the page fills into charts are those of C++ (tests/browser/scripted_pages.cpp), and every chart of the document
-// becomes an option that ECharts can have, at every width.
+// The rows that the page fills into charts are those of C++ (tests/browser/scripted_pages.cpp), and every chart of the
+// document becomes an option that ECharts can have, at every width.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forest of the compare page keeps to the rules of the chart `comparison` of src/show/chart, which tests/browser/scripted_pages.cpp writes.
+// The forest of the compare page keeps to the rules of the chart `comparison` of src/show/chart, which
+// tests/browser/scripted_pages.cpp writes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

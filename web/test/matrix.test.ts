@@ -242,7 +242,8 @@ test('the heading counts rows that are shown, not shown, alone, and without a ti
   );
   assert.equal(
     matrixHeading(lines, 1),
-    'At batch 1 openvino is fastest for 1 of 4 models. For 1 no difference is shown. 1 has one ranked target only. 1 has none.',
+    'At batch 1 openvino is fastest for 1 of 4 models. For 1 no difference is shown. ' +
+      '1 has one ranked target only. 1 has none.',
   );
   assert.equal(matrixHeading(lines.slice(1, 2), 1), 'At batch 1, for 1 of 1 model no difference is shown.');
   assert.equal(matrixHeading([], 8), 'No time is ranked at batch 8');

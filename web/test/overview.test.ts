@@ -40,7 +40,9 @@ test('the heading counts models of one machine', () => {
       line('gpt2', '', null),
       line('clip', '', null, { failed: 1 }),
     ]),
-    'For the lowest latency use openvino for 1 of 5 models. For 1 no difference is shown. 1 model has one ranked target only. 1 model is verified, but no time of it is ranked. 1 model has no verified result.',
+    'For the lowest latency use openvino for 1 of 5 models. For 1 no difference is shown. ' +
+      '1 model has one ranked target only. 1 model is verified, but no time of it is ranked. ' +
+      '1 model has no verified result.',
   );
 });
 
@@ -54,7 +56,8 @@ test('a model on two machines is not two models', () => {
   assert.equal(modelCount(models), 2);
   assert.equal(
     words(models),
-    'On desk: For the lowest latency use openvino for 2 of 2 models. On laptop: For the lowest latency use cpu for 1 of 2 models. For 1 no difference is shown.',
+    'On desk: For the lowest latency use openvino for 2 of 2 models. ' +
+      'On laptop: For the lowest latency use cpu for 1 of 2 models. For 1 no difference is shown.',
   );
   const many = ['a', 'b', 'c', 'd'].map((machine) => line('bert', machine, best(0, true)));
   assert.equal(

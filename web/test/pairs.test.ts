@@ -359,7 +359,8 @@ test('the forest has a row for each pair, and of its own name', () => {
     rows.map((row) => row[1]),
     [meanName, ...names],
   );
-  // Different runs: not compared, hollow, and not "no difference shown"; whiskers where both medians have an interval over launches.
+  // Different runs: not compared, hollow, and not "no difference shown"; whiskers where both medians have an interval
+  // over launches.
   assert.deepEqual([...new Set(rows.map((row) => row[2]))], ['not compared']);
   assert.ok(rows.every((row) => row[8] === 1 && row[9] === 'not compared: measured in different runs'));
   const whiskers = new Map(rows.map((row) => [row[1], [row[5], row[6]]]));

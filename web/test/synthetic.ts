@@ -207,11 +207,12 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
             hint: '`assay verify` with --precision float32 shows whether the conversion is the cause',
           });
         } else if (fate < 0.03) {
+          const seconds = (uniform() * 30).toFixed(1);
           Object.assign(row, {
             status: 'failed',
             verification: 'unverified',
             reason_code: 'worker_died',
-            message: `the worker ended by signal 9 (killed) after ${(uniform() * 30).toFixed(1)} s; the machine had 0.2 GB of free memory`,
+            message: `the worker ended by signal 9 (killed) after ${seconds} s; the machine had 0.2 GB of free memory`,
             hint: 'use a smaller batch, or more memory',
           });
         } else if (t === 1 && category === 'audio models' && batch > 1) {
@@ -353,6 +354,11 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
   const writer = new DocumentWriter();
   const shapeOf = (row: Row) => `batch_${row.batch_size}${row.sequence_length ? `_seq_${row.sequence_length}` : ''}`;
   const cellName = (row: Row) => `${row.model} ${shapeOf(row)}`;
+  const reproduce = (row: Row) => {
+    const cell = `--model-id ${row.model_id} --device ${row.hardware} --engine ${row.engine} --precision float32`;
+    const lengths = row.sequence_length ? ` --sequence-lengths ${row.sequence_length}` : '';
+    return `assay bench ${cell} --batch-sizes ${row.batch_size}${lengths} --launches 3`;
+  };
   const cellNames = [...new Set(rows.flatMap((row) => [cellName(row), cellName({ ...row, batch_size: 1 })]))];
   const targetOf = (row: Row) => targets.find((t) => t.hardware === row.hardware && t.engine === row.engine)!.key;
   const column = (name: string, type: ColumnType, values: Value[]) => writer.column(name, type, values);
@@ -405,14 +411,7 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
       ),
       column('target', 'text', rows.map(targetOf)),
       column('shape', 'text', rows.map(shapeOf)),
-      column(
-        'reproduce',
-        'text',
-        rows.map(
-          (row) =>
-            `assay bench --model-id ${row.model_id} --device ${row.hardware} --engine ${row.engine} --precision float32 --batch-sizes ${row.batch_size}${row.sequence_length ? ` --sequence-lengths ${row.sequence_length}` : ''} --launches 3`,
-        ),
-      ),
+      column('reproduce', 'text', rows.map(reproduce)),
     ],
   };
 
@@ -596,17 +595,11 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
     ],
     targets: targets.map(({ key, hardware, engine }) => ({ key, hardware, engine })),
     charts: {},
-    analysis: analysis(rows, ranked, targetOf, shapeOf, points.length > 0),
+    analysis: analysis(rows, ranked, targetOf, points.length > 0),
   });
 }
 
-function analysis(
-  rows: Row[],
-  ranked: boolean[],
-  targetOf: (row: Row) => string,
-  shapeOf: (row: Row) => string,
-  withHistory: boolean,
-) {
+function analysis(rows: Row[], ranked: boolean[], targetOf: (row: Row) => string, withHistory: boolean) {
   const state = (row: Row) =>
     row.status !== 'completed' ? (row.status as string) : row.verification === 'verified' ? 'verified' : 'unverified';
   const states = (list: Row[]) => {
@@ -735,17 +728,12 @@ function analysis(
     ? []
     : [
         ...(wrong ? [change(wrong, 'newly_wrong', 'was verified in the run before, is wrong now', null)] : []),
-        ...measured
-          .slice(3, 5)
-          .map((row) =>
-            change(
-              row,
-              'moved',
-              `${((row.latency_p50_ms as number) / 1.11).toFixed(2)} → ${(row.latency_p50_ms as number).toFixed(2)} ms (× 1.11), beyond the spread of the 6 runs before (± 2.1 %); not confirmed`,
-              1.11,
-              true,
-            ),
-          ),
+        ...measured.slice(3, 5).map((row) => {
+          const [now, factor] = [row.latency_p50_ms as number, 1.11];
+          const moved = `${(now / factor).toFixed(2)} → ${now.toFixed(2)} ms (× ${factor})`;
+          const words = `${moved}, beyond the spread of the 6 runs before (± 2.1 %); not confirmed`;
+          return change(row, 'moved', words, factor, true);
+        }),
         ...measured
           .slice(7, 8)
           .map((row) => change(row, 'fixed', 'failed (worker_died) in the run before, is verified now', null)),
@@ -777,18 +765,21 @@ function analysis(
   const opportunities = models
     .filter((line) => line.throughput && rows[line.throughput.cell]!.batch_size !== 1)
     .slice(0, 6)
-    .map((line) => ({
-      kind: 'batch',
-      cell: line.latency!.cell,
-      better: line.throughput!.cell,
-      factor: 1.4,
-      low: 1.35,
-      high: 1.46,
-      claimed: true,
-      machine: '',
-      words: `${line.model}: batch ${rows[line.throughput!.cell]!.batch_size} on ${targetOf(rows[line.throughput!.cell]!)} does 1.40 times as many items a second as batch 1 (95 %: 1.35 to 1.46)`,
-    }));
-  void shapeOf;
+    .map((line) => {
+      const better = rows[line.throughput!.cell]!;
+      const gain = 'does 1.40 times as many items a second as batch 1 (95 %: 1.35 to 1.46)';
+      return {
+        kind: 'batch',
+        cell: line.latency!.cell,
+        better: line.throughput!.cell,
+        factor: 1.4,
+        low: 1.35,
+        high: 1.46,
+        claimed: true,
+        machine: '',
+        words: `${line.model}: batch ${better.batch_size} on ${targetOf(better)} ${gain}`,
+      };
+    });
   return {
     models,
     failures,

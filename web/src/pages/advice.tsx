@@ -14,7 +14,8 @@ import { whyUnranked } from '../words.ts';
 const isOpen = (choice: Choice) => !choice.claimed && choice.runner_up !== '';
 
 const overWhat =
-  'Times are geometric means over all cells (model, batch, length and precision) that every compared target has ranked. The overview compares the smallest shape only, so that it may show a difference where none is shown here.';
+  'Times are geometric means over all cells (model, batch, length and precision) that every compared target has ' +
+  'ranked. The overview compares the smallest shape only, so that it may show a difference where none is shown here.';
 
 /** Only if there are several. */
 const machineColumn = <Row extends { machine: string }>(rows: Row[]): Column<Row>[] =>

@@ -79,7 +79,10 @@ const standardColumns = ({ models, targets }: Ordered): Column<Cell>[] => [
 
 const standardIds = new Set(standardColumns({ models: [], targets: [] }).map((column) => column.id));
 
-/** Without those that say nothing: the precision if all have the same, tokens and notes if there are none; there is no column for the machine if there is one only. */
+/**
+ * Without those that say nothing: the precision if all have the same, tokens and notes if there are none; there is no
+ * column for the machine if there is one only.
+ */
 export function columnsOf(document: Ordered, cells: Cell[]): Column<Cell>[] {
   const says = (column: Column<Cell>) => {
     const values = new Set(cells.map(column.value));

@@ -81,6 +81,7 @@ export function Launches({ cell }: { cell: Cell }) {
   const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
   if (p50 === null || medians.length === 0) return null;
   const place = logarithmic(spanLog([...medians.map(([, ms]) => ms), low ?? p50, high ?? p50], 0.12));
+  const shown = `Dashed: the cell’s median, ${withUnit(p50, 'ms')}${low === null ? '' : '; grey: its 95 % interval'}.`;
   return (
     <MarkTable
       title="Do the launches agree?"
@@ -109,7 +110,7 @@ export function Launches({ cell }: { cell: Cell }) {
       note={
         medians.length === 1
           ? 'One launch: what another process would give is not known.'
-          : `Each launch is a fresh process. Dashed: the cell’s median, ${withUnit(p50, 'ms')}${low === null ? '' : '; grey: its 95 % interval'}.`
+          : `Each launch is a fresh process. ${shown}`
       }
     />
   );
@@ -248,6 +249,11 @@ export function Errors({ cell }: { cell: Cell }) {
     spanLog([...rows.flatMap((row) => [share(row.value, row.limit), share(row.honest ?? row.limit, row.limit)]), 1, 3]),
   );
   const honest = rows.some((row) => row.honest !== null && row.honest > 0);
+  const notes = [
+    'Ratio: found over limit, at the right on a logarithmic scale.',
+    'Dashed: the limit; right of it the outputs are wrong.',
+    honest && `Short line: what rounding in this precision alone gives (${small(rows[0]!.honest!)}).`,
+  ];
   return (
     <MarkTable
       title="Error against its limit"
@@ -273,7 +279,7 @@ export function Errors({ cell }: { cell: Cell }) {
           </Marks>
         ),
       }))}
-      note={`Ratio: found over limit, at the right on a logarithmic scale. Dashed: the limit; right of it the outputs are wrong.${honest ? ` Short line: what rounding in this precision alone gives (${small(rows[0]!.honest!)}).` : ''}`}
+      note={notes.filter(Boolean).join(' ')}
     />
   );
 }

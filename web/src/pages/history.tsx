@@ -12,7 +12,7 @@ import { medianOf, standingOf } from '../results.ts';
 import { link, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
-import { stateFrom, states } from '../words.ts';
+import { nothingChanged, stateFrom, states } from '../words.ts';
 
 const pointState = (point: HistoryPoint) => stateFrom(point.status, point.verification);
 const pointMark = (point: HistoryPoint | undefined) => {
@@ -119,7 +119,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
           {document.runs.length < 2 ? (
             ''
           ) : changed === 0 ? (
-            'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.'
+            nothingChanged
           ) : (
             <>
               <a href={link('', '', { at: 'changed' })}>The overview says which.</a>

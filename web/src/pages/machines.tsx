@@ -103,13 +103,12 @@ export function Machines({ document, route }: { document: AssayDocument; route: 
   const newest = document.runs[0];
   const hardware = hardwareOf(newest?.environment);
   const environment = [...otherFacts(newest?.environment), ...(document.peaks.length > 0 ? [] : peaksOf(newest))];
+  const host = newest && document.machines.length !== 1 ? ` (${newest.host})` : '';
   return (
     <>
       <h1>
         {counted(document.machines.length, 'machine')}
-        {newest && newest.score !== null
-          ? `; its score${document.machines.length === 1 ? '' : ` (${newest.host})`} before the newest run: ${newest.score} of 100`
-          : ''}
+        {newest && newest.score !== null ? `; its score${host} before the newest run: ${newest.score} of 100` : ''}
       </h1>
       <p class="note">
         The score, 0 to 100, says how little disturbs measurements: other programs, changing frequencies, and the like.{' '}

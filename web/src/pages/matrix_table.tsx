@@ -51,7 +51,8 @@ function MatrixCell({ line, target }: { line: Line; target: string }) {
         </a>
       </td>
     );
-  const time = `${cellWords(cell)}: ${[withUnit(p50, 'ms'), plusMinus(p50, cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms'))].filter(Boolean).join(' ')}`;
+  const interval = plusMinus(p50, cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms'));
+  const time = `${cellWords(cell)}: ${[withUnit(p50, 'ms'), interval].filter(Boolean).join(' ')}`;
   if (!isUsable(cell) || bestP50 === null) {
     const wrong = isOfWrongTarget(cell);
     const why = wrong ? `${cell.target} computes wrong numbers for this model` : unrankedBecause(cell);
@@ -81,7 +82,9 @@ function MatrixCell({ line, target }: { line: Line; target: string }) {
         : 'the lowest median of this row; others may be as fast'
     : claimed
       ? `${ratio(times)} the time of the best, shown`
-      : `${ratio(times)} the time of the best; ${found?.difference === 'faster' ? 'faster in paired rounds' : noClaimWords(found!)}`;
+      : found?.difference === 'faster'
+        ? `${ratio(times)} the time of the best; faster in paired rounds`
+        : `${ratio(times)} the time of the best; ${noClaimWords(found!)}`;
   return (
     <td
       {...grid}
@@ -94,7 +97,10 @@ function MatrixCell({ line, target }: { line: Line; target: string }) {
   );
 }
 
-/** `folded`: categories whose rows are not seen. A folded group says for how many of its rows each target is shown to be the fastest. */
+/**
+ * `folded`: categories whose rows are not seen. A folded group says for how many of its rows each target is shown to be
+ * the fastest.
+ */
 export function MatrixTable({
   document,
   lines,

@@ -21,7 +21,7 @@ import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
 import { headline, higherUnranked, modelCount, notVerified, stateWords } from '../overview_words.ts';
-import { isUnreal, unrankedBecause, whyUnranked, type State } from '../words.ts';
+import { isUnreal, nothingChanged, unrankedBecause, whyUnranked, type State } from '../words.ts';
 
 function Sure({ best }: { best: Best }) {
   if (best.claimed)
@@ -67,6 +67,7 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
       {same.map((other) => {
         const low = other.number('latency_p50_low_ms');
         const high = other.number('latency_p50_high_ms');
+        const median = withUnit(other.number('latency_p50_ms'), 'ms');
         return (
           <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
             <Point
@@ -76,7 +77,7 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
               marker={markers.get(other.target)!}
               crossed={isUnreal(other)}
               hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
-              title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`}
+              title={`${other.target}: ${median}${other.ranked ? '' : ' (not ranked)'}`}
             />
           </g>
         );
@@ -220,7 +221,8 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
       title: 'All targets',
       unit: 'less is left',
       meaning:
-        'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; crossed: simulated, or emulated in software',
+        'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; ' +
+        'crossed: simulated, or emulated in software',
       value: () => null,
       view: (line) => {
         const best = cell(line.latency);
@@ -358,6 +360,18 @@ function ChangeList({ document, changes }: { document: AssayDocument; changes: C
   );
 }
 
+const shownMeans =
+  'The best of the verified and ranked results at the smallest common shape. “Shown” means that the launches of both ' +
+  'runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and a ' +
+  'figure such as (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.';
+
+/** Of values that are others than before without a claim; '' if there are none. */
+function otherWords(n: number): string {
+  if (n === 0) return '';
+  const are = n === 1 ? 'is another one' : 'are other ones';
+  return ` ${counted(n, 'value')} ${are}; that may be the state of the machine.`;
+}
+
 export function Overview({ document, route }: { document: AssayDocument; route: Route }) {
   const { analysis } = document;
   const since = (route.query.since ?? 'last_run') as keyof typeof analysis.changes;
@@ -407,7 +421,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
               document.runs.length < 2 ? (
                 'There is no run before.'
               ) : (
-                `No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.${others > 0 ? ` ${counted(others, 'value')} ${others === 1 ? 'is another one' : 'are other ones'}; that may be the state of the machine.` : ''}`
+                `${nothingChanged}${otherWords(others)}`
               )
             ) : (
               <>
@@ -448,11 +462,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
           )}
         </div>
       </div>
-      <Section
-        id="models"
-        title="Which runtime for which model"
-        note="The best of the verified and ranked results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and a figure such as (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones."
-      >
+      <Section id="models" title="Which runtime for which model" note={shownMeans}>
         <DataTable
           caption="Which runtime for which model"
           noun={modelCount(analysis.models) === analysis.models.length ? 'model' : 'line'}
