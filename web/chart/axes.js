@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits, ticks and categories of axes.
 
-import { THIN, formatCount, formatTick, formatTime, isNumber } from './words.js';
+import { formatCount, formatTick, formatTime, isNumber, THIN } from './words.js';
 
 function extent(rows, range) {
   var low = Infinity,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of ECharts that charts use, and what turns a chart's option into one that ECharts accepts.
-import { init, setPlatformAPI, use } from 'echarts/core';
 import { CustomChart, LineChart } from 'echarts/charts';
 import { AriaComponent, GridComponent, LegendComponent, TitleComponent, TooltipComponent } from 'echarts/components';
-import { SVGRenderer } from 'echarts/renderers';
+import { init, setPlatformAPI, use } from 'echarts/core';
 import { LabelLayout } from 'echarts/features';
+import { SVGRenderer } from 'echarts/renderers';
 import { functionNames, render, resolve } from './runtime.js';
 import { formatNumber } from './words.js';
 

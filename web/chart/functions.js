@@ -4,14 +4,14 @@
 import { inCategories } from './in_categories.js';
 import { inPlanes } from './in_planes.js';
 import { MARKS, STYLE } from './rows.js';
-import { THIN, cutTo, formatNumber, formatTick, formatTime, isNumber, nameLines } from './words.js';
+import { cutTo, formatNumber, formatTick, formatTime, isNumber, nameLines, THIN } from './words.js';
 
 // The series of rows that have no name of their own.
 var INTERNAL = ['points', 'percentiles', 'bins'];
 
 var functions = {
   // What a row is of, its value with unit and interval, and what its mark means.
-  tooltip: function (args, owner) {
+  tooltip: function (_args, owner) {
     return function (params) {
       var shown = owner.all[params.seriesIndex],
         row = shown && shown.rows[params.dataIndex];

@@ -3,7 +3,7 @@
 
 import { MARKS, OPEN, STYLE } from './rows.js';
 import { behind, hatching, marker, nothing, path, stroke, text, xWhisker } from './shapes.js';
-import { THIN, cutTo, formatNumber, isNumber } from './words.js';
+import { cutTo, formatNumber, isNumber, THIN } from './words.js';
 
 // The place of a row within its category: `x` counts from the middle one of the category's `slots`.
 function slotY(args, api, row) {

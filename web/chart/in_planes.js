@@ -3,7 +3,7 @@
 
 import { MARKS, STYLE } from './rows.js';
 import { behind, marker, nothing, path, stroke, text, xWhisker, yWhisker } from './shapes.js';
-import { THIN, cutTo, isNumber } from './words.js';
+import { cutTo, isNumber, THIN } from './words.js';
 
 // Heights that are as near as possible to the given ascending ones, but `gap` apart, from `top` to `bottom`.
 function spread(heights, gap, top, bottom) {
@@ -299,8 +299,8 @@ var inPlanes = {
         lines = {};
       owner.panel.forEach(function (row) {
         if (!row.group || !isNumber(row.x)) return;
-        var line = (lines[row.series] = lines[row.series] || { mark: MARKS[row.mark || 0].charAt(0), points: [] });
-        if (isNumber(row.value)) line.points.push(api.coord([row.x, row.value]));
+        if (!lines[row.series]) lines[row.series] = { mark: MARKS[row.mark || 0].charAt(0), points: [] };
+        if (isNumber(row.value)) lines[row.series].points.push(api.coord([row.x, row.value]));
       });
       function endOf(name) {
         var points = lines[name].points,

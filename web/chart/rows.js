@@ -27,4 +27,4 @@ function rowsOf(dataset) {
   return rows;
 }
 
-export { COLUMNS, MARKS, OPEN, STYLE, rowsOf };
+export { COLUMNS, MARKS, OPEN, rowsOf, STYLE };

@@ -89,4 +89,4 @@ function nameLines(name, width, font, measure) {
   return wrapped(name.replace(/(\d) (?=[a-z])/g, '$1\u00a0'), width, font, measure);
 }
 
-export { FONT, THIN, cutTo, formatCount, formatNumber, formatTick, formatTime, isNumber, nameLines, wrapped };
+export { cutTo, FONT, formatCount, formatNumber, formatTick, formatTime, isNumber, nameLines, THIN, wrapped };

@@ -32,7 +32,8 @@ function commonWords(
 ): string {
   const n = (name: string) => cell.number(name);
   const [least, most] = [Math.min(...launches), Math.max(...launches)];
-  const [oldest, newest] = [dates.reduce((a, b) => (b < a ? b : a)), dates.reduce((a, b) => (b > a ? b : a))];
+  const inOrder = [...dates].sort();
+  const [oldest, newest] = [inOrder[0]!, inOrder[inOrder.length - 1]!];
   return [
     n('batch_size') !== null && `batch ${n('batch_size')}`,
     n('sequence_length') && `${n('sequence_length')} tokens`,

@@ -3,8 +3,9 @@
 // web/chart/runtime.js. What it says in words (title, notes, legend, numbers) is text of the page.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { init, resolve, type Drawn } from '../chart/entry.mjs';
-import { fit, rowAt, withWords, type PlainRow } from './chart_layout.ts';
+import { type Drawn, init, resolve } from '../chart/entry.mjs';
+import type { Option } from '../chart/runtime.js';
+import { fit, type PlainRow, rowAt, withWords } from './chart_layout.ts';
 import { CopyTable, listColumns } from './copy_table.tsx';
 import type { ChartTable, PageChart, Themes } from './document.ts';
 import { count, number } from './format.ts';
@@ -37,7 +38,7 @@ onPrint(drawAll);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawAll(false));
 new MutationObserver(() => drawAll(false)).observe(document.documentElement, { attributeFilter: ['data-theme'] });
 
-function optionFor(chart: PageChart, option: any, tokens: Record<string, string>, hidden: ReadonlySet<string>) {
+function optionFor(option: Option, tokens: Record<string, string>, hidden: ReadonlySet<string>) {
   const made = resolve(option, tokens, measure);
   made.backgroundColor = 'transparent';
   made.tooltip = {
@@ -92,10 +93,10 @@ interface Target {
   filled: boolean;
 }
 
-const tokenClass = (value: any) =>
+const tokenClass = (value: Option) =>
   typeof value?.$colour === 'string' ? value.$colour.replace(/[^a-z0-9-]/g, '') : 'ink-2';
 const targetsOf = (chart: PageChart): Target[] =>
-  (chart.option.legend?.data ?? []).map((entry: any) => ({
+  (chart.option.legend?.data ?? []).map((entry: Option) => ({
     name: entry.name,
     icon: entry.icon,
     colour: tokenClass(entry.itemStyle.borderColor ?? entry.lineStyle?.color),
@@ -235,7 +236,7 @@ export function Chart({
         });
       }
       drawn.current.resize(size);
-      drawn.current.setOption(optionFor(of, fitted.option, isDark() ? themes.dark : themes.light, without), {
+      drawn.current.setOption(optionFor(fitted.option, isDark() ? themes.dark : themes.light, without), {
         notMerge: true,
       });
     };

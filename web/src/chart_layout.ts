@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart has the layout of a picture that is a thousand pixels wide, with its title and notes inside. The page writes
 // those itself and gives the panels the width that there is.
-import { nameLines, wrapped, type Measure } from '../chart/words.js';
+import type { Option } from '../chart/runtime.js';
+import { type Measure, nameLines, wrapped } from '../chart/words.js';
 import type { PageChart } from './document.ts';
 
 type Box = { left: number; top: number; width: number; height: number };
-type Option = any;
 
-const isPanelTitle = (title: any) => title.$panel !== undefined;
+const isPanelTitle = (title: Option) => title.$panel !== undefined;
 
 export interface Fitted {
   option: Option;
@@ -23,7 +23,7 @@ const mostNameLines = 4;
 const nameLine = 14;
 
 /** Names of categories that would be cut get more lines; the result is how much higher the panel must be for them. */
-function intoLines(chart: PageChart, axis: any, panelHeight: number, measure: Measure): number {
+function intoLines(chart: PageChart, axis: Option, panelHeight: number, measure: Measure): number {
   const { formatter } = axis.axisLabel;
   const names = new Set(
     rowsOf(chart)
@@ -42,14 +42,14 @@ function intoLines(chart: PageChart, axis: any, panelHeight: number, measure: Me
 export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const source = chart.option;
   const grids: Box[] = source.grid.map((grid: Box) => ({ ...grid }));
-  const titles: any[] = source.title ?? [];
+  const titles: Option[] = source.title ?? [];
   const panelTitles = titles.filter(isPanelTitle);
   const bottoms = grids.map((grid) => grid.top + grid.height);
   const notes = titles.find((title) => title.top > Math.max(...bottoms));
   const end = notes ? notes.top - 4 : chart.height - 10;
   const below = Math.max(34, end - Math.max(...bottoms));
   const tops = [...new Set(grids.map((grid) => grid.top))].sort((a, b) => a - b);
-  const onTop: number[] = source.xAxis.flatMap((axis: any) =>
+  const onTop: number[] = source.xAxis.flatMap((axis: Option) =>
     axis.position === 'top' && axis.axisLabel?.show !== false ? [(axis.axisLabel?.margin ?? 8) + 18] : [],
   );
   const above = Math.max(panelTitles.length > 0 ? 30 : 12, ...onTop);
@@ -70,13 +70,13 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   let height: number;
   let drawn = width;
   let besideTitle = 10;
-  const axes = { xAxis: source.xAxis, yAxis: source.yAxis.map((axis: any) => ({ ...axis })) };
-  let series: any[] = source.series;
-  const draws = (name: string) => series.some((one: any) => one.renderItem?.$fn === name);
+  const axes = { xAxis: source.xAxis, yAxis: source.yAxis.map((axis: Option) => ({ ...axis })) };
+  let series: Option[] = source.series;
+  const draws = (name: string) => series.some((one: Option) => one.renderItem?.$fn === name);
   // Names of categories get at most two fifths of a narrow picture; those of targets, between them and the panel, stay
   // whole.
-  const beside = Math.max(...source.yAxis.map((axis: any) => axis.axisLabel?.margin ?? 8)) - 8;
-  const left = source.yAxis.some((axis: any) => axis.type === 'category')
+  const beside = Math.max(...source.yAxis.map((axis: Option) => axis.axisLabel?.margin ?? 8)) - 8;
+  const left = source.yAxis.some((axis: Option) => axis.type === 'category')
     ? Math.min(before, Math.max(90 + (beside && beside + 20), width * 0.4))
     : before;
   for (const axis of axes.yAxis)
@@ -98,9 +98,9 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
     if (columns < most) {
       for (const axis of axes.yAxis)
         if (axis.axisLabel?.show === false) axis.axisLabel = { ...axis.axisLabel, show: true };
-      const named = series.find((one: any) => one.renderItem?.named)?.renderItem.named;
+      const named = series.find((one: Option) => one.renderItem?.named)?.renderItem.named;
       if (named)
-        series = series.map((one: any) =>
+        series = series.map((one: Option) =>
           one.renderItem?.$fn === 'bar' ? { ...one, renderItem: { ...one.renderItem, named } } : one,
         );
     }
@@ -169,7 +169,7 @@ export function filled(
   panels: string[] = [],
 ): PageChart {
   const { option } = chart;
-  const title = option.title.map((one: any) =>
+  const title = option.title.map((one: Option) =>
     isPanelTitle(one) ? { ...one, text: panels[one.$panel] ?? one.text } : one,
   );
   return {
@@ -192,9 +192,9 @@ export function withWords(chart: PageChart, measure: Measure): PageChart {
   const [margin, top, titleLine, subtitleLine, noteLine] = [16, 12, 21, 16, 15];
   const bottom = Math.max(...option.grid.map((grid: Box) => grid.top + grid.height));
   const panels = option.title.filter(isPanelTitle);
-  const others = option.title.filter((one: any) => !panels.includes(one));
-  const below = others.filter((one: any) => one.top > bottom);
-  const [title, subtitle] = others.filter((one: any) => one.top < bottom);
+  const others = option.title.filter((one: Option) => !panels.includes(one));
+  const below = others.filter((one: Option) => one.top > bottom);
+  const [title, subtitle] = others.filter((one: Option) => one.top < bottom);
   const before = top + titleLine * lineCount(title.text) + 2 + (subtitle ? subtitleLine * lineCount(subtitle.text) : 0);
   const inside = chart.width - 2 * margin;
   const lines = (text: string, font: string) => wrapped(text, inside, font, measure).join('\n');
@@ -204,7 +204,7 @@ export function withWords(chart: PageChart, measure: Measure): PageChart {
   const shift = subtitleTop + (headSubtitle ? subtitleLine * lineCount(headSubtitle) : 0) - before;
   const end = (below[0] ? below[0].top - 4 : chart.height - 10) + shift;
   const notes = chart.notes.map((note) => lines(note, '11px')).join('\n');
-  const moved = (one: any) => ({ ...one, top: one.top + shift });
+  const moved = (one: Option) => ({ ...one, top: one.top + shift });
   const small = (text: string, at: number, size: number, lineHeight: number) => ({
     text,
     left: margin,
@@ -240,7 +240,7 @@ export interface PlainRow {
   text: string;
 }
 
-const plainRow = (row: any[]): PlainRow => ({
+const plainRow = (row: Option[]): PlainRow => ({
   panel: row[0],
   group: row[1],
   series: row[2],
@@ -259,7 +259,7 @@ export function rowAt(chart: PageChart, series: number, index: number): PlainRow
   if (!wanted) return undefined;
   const row = chart.option.dataset.source
     .slice(1)
-    .filter((one: any[]) => one[0] === wanted.panel && (wanted.series === undefined || one[2] === wanted.series))[
+    .filter((one: Option[]) => one[0] === wanted.panel && (wanted.series === undefined || one[2] === wanted.series))[
     index
   ];
   return row && plainRow(row);

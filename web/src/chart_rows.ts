@@ -40,9 +40,8 @@ export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
   const rows: ChartRow[] = [];
   shapes.forEach((shape, at) => {
     const last = shape.quantiles.length - 1;
-    shape.quantiles.forEach((ms, q) =>
-      rows.push([0, `launch ${shape.launch}`, `0 ${at + 1}`, ms, q / last, null, null, 0, 0, '']),
-    );
+    for (const [q, ms] of shape.quantiles.entries())
+      rows.push([0, `launch ${shape.launch}`, `0 ${at + 1}`, ms, q / last, null, null, 0, 0, '']);
   });
   for (const [name, share] of percentiles) {
     const value = cell.number(`latency_${name}_ms`);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a document contains, as the page sees it: src/show/dashboard writes it, read_document.ts reads it. Only types.
+import type { Option } from '../chart/runtime.js';
 
 export type Value = string | number | null;
 
@@ -254,7 +255,7 @@ export interface PageChart {
   notes: string[];
   width: number;
   height: number;
-  option: any;
+  option: Option;
   /** Absent of charts whose rows the page fills in. */
   table?: ChartTable;
   /** Its words are not those in its option: the page has filled it in. */

@@ -8,7 +8,7 @@ import { legendNotes } from './chart_notes.ts';
 import type { ChartRow } from './chart_rows.ts';
 import type { PageChart } from './document.ts';
 import { counted, ratio } from './format.ts';
-import { noClaimWords, type Comparison } from './stats.ts';
+import { type Comparison, noClaimWords } from './stats.ts';
 
 export interface ForestRow {
   /** Of no other row. */

@@ -111,9 +111,10 @@ export async function follow(follower: Follower): Promise<void> {
   };
   // One after the other: an older answer must not replace a newer one.
   const readNext = () => (reading = reading.then(read));
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let polling = false;
   const poll = () => {
-    timer ??= setInterval(() => void readNext(), pollEveryMs);
+    if (!polling) setInterval(() => void readNext(), pollEveryMs);
+    polling = true;
   };
   await readNext();
   const events = new EventSource('events');

@@ -24,7 +24,7 @@ const gpuWords = ({ name, memory_gb, compute_capability, driver }: Gpu) =>
     .join(', ');
 
 /** What fields are called, in the order in which they are shown, and their values where these are not as they stand. */
-const known: Record<string, [name: string, words?: (value: any) => string]> = {
+const known: Record<string, [name: string, words?: (value: never) => string]> = {
   processor: ['processor'],
   cpu_cores: ['cores'],
   cpu_threads: ['hardware threads'],
@@ -52,7 +52,7 @@ export function factsOf(tree: unknown, name = ''): [string, string][] {
     .flatMap(([field, value]): [string, string][] => {
       const [words, view] = Object.hasOwn(known, field) ? known[field]! : [plainWords(field)];
       const full = name ? `${name}, ${words}` : words;
-      const shown = view && value !== null ? view(value) : undefined;
+      const shown = view && value !== null ? view(value as never) : undefined;
       return shown === undefined ? factsOf(value, full) : shown === '' ? [] : [[full, shown]];
     });
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: reads its document, follows the link, and knows the keys.
-import { render, type ComponentChild } from 'preact';
+import { type ComponentChild, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Boundary } from './boundary.tsx';
 import { setColours } from './colours.ts';
 import type { AssayDocument } from './document.ts';
 import { Help } from './help.tsx';
-import { follow, Missing, NoAnswer, Running, Stale, type Progress } from './live.tsx';
+import { follow, Missing, NoAnswer, type Progress, Running, Stale } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';

@@ -42,7 +42,9 @@ export function Marks({
     <svg
       class={`marks ${hardware ? `hw hw-${hardware}` : (state ?? '')}`}
       height={height}
-      {...(label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': true })}
+      role={label ? 'img' : undefined}
+      aria-label={label}
+      aria-hidden={label ? undefined : true}
     >
       {children}
     </svg>
@@ -89,7 +91,7 @@ export function Point({
         [low, high].map((end) => (
           <line key={end} class="whisker" x1={percent(end)} x2={percent(end)} y1={middle - 4} y2={middle + 4} />
         ))}
-      <svg class="marker" x={percent(at)} y={middle}>
+      <svg class="marker" x={percent(at)} y={middle} aria-hidden="true">
         <path class={hollow || crossed ? 'mark hollow' : 'mark'} d={outlines[marker]} />
         {crossed && <path class="mark" d="M-3 3L3 -3" />}
       </svg>

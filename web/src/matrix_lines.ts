@@ -5,7 +5,7 @@ import { differences } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { counted } from './format.ts';
 import { byWord, distinct } from './order.ts';
-import { compareTogether, type Comparison } from './stats.ts';
+import { type Comparison, compareTogether } from './stats.ts';
 import { comparableTo, hasTime, isUsable, timedOf } from './timed.ts';
 
 export interface Line {

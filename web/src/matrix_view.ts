@@ -89,7 +89,7 @@ export function placeWords(line: Line, target: string): string {
 /** In ms, if it is verified. */
 function medianIn(line: Line, target: string): number | null {
   const cell = line.cells.get(target);
-  return cell && cell.shown && stateOf(cell) === 'verified' ? cell.number('latency_p50_ms') : null;
+  return cell?.shown && stateOf(cell) === 'verified' ? cell.number('latency_p50_ms') : null;
 }
 
 const rowColumns: Column<Line>[] = [

@@ -5,8 +5,8 @@ import { shapeWords } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { oneOfEach } from './earlier.ts';
 import { counted, number, ratio } from './format.ts';
-import { compareTogether, noClaimWords, type Comparison, type Evidence, type Pair, type Timed } from './stats.ts';
 import { decode } from './state.ts';
+import { type Comparison, compareTogether, type Evidence, noClaimWords, type Pair, type Timed } from './stats.ts';
 import { comparableTo, hasTime, isOfWrongTarget, isUsable, timedOf } from './timed.ts';
 import { isUnreal, stateOf, unrankedBecause } from './words.ts';
 
@@ -42,10 +42,10 @@ export const choiceText = (choice: Choice) =>
     .map(([key, value]) => `${key}:${encodeURIComponent(value)}`)
     .join(',');
 
-export const valueOf = (cell: Cell, key: Key) => (key === 'target' ? cell.target : String(cell.value(key) ?? ''));
+export const keyValue = (cell: Cell, key: Key) => (key === 'target' ? cell.target : String(cell.value(key) ?? ''));
 
 const isIn = (cell: Cell, choice: Choice) =>
-  keys.every(([key]) => choice[key] === undefined || valueOf(cell, key) === choice[key]);
+  keys.every(([key]) => choice[key] === undefined || keyValue(cell, key) === choice[key]);
 
 /** What both sides name differently: that is compared. Everything else is equal within a pair. */
 export const contrastOf = (a: Choice, b: Choice): Key[] =>

@@ -6,7 +6,7 @@ import type { AssayDocument, Cell, States } from './document.ts';
 import { counted, number, plusMinus } from './format.ts';
 import { resultOf } from './results.ts';
 import { link } from './state.ts';
-import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
+import { isUnreal, type State, stateOf, stateOrder, states } from './words.ts';
 
 export { cellWords, shapeWords } from './cell_words.ts';
 

@@ -86,7 +86,7 @@ export function selectRows<Row extends object>(
   state: TableState,
   pageSize: number,
 ) {
-  const table = constructTable<any, any>({
+  const table = constructTable<typeof features, Row>({
     features,
     data: rows,
     columns: columns.map((column) => ({
@@ -107,7 +107,7 @@ export function selectRows<Row extends object>(
     },
     globalFilterFn: 'includesString',
     getColumnCanGlobalFilter: () => true,
-  } as any);
+  });
   const originals = (model: { rows: { original: Row }[] }) => model.rows.map((row) => row.original);
-  return { seen: originals(table.getRowModel() as any), matching: originals((table as any).getSortedRowModel()) };
+  return { seen: originals(table.getRowModel()), matching: originals(table.getSortedRowModel()) };
 }

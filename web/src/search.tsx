@@ -46,8 +46,9 @@ export function Search({ document }: { document: AssayDocument }) {
       <input
         ref={input}
         id="search"
-        type="search"
-        role={'combobox' as never}
+        type="text"
+        inputMode="search"
+        role="combobox"
         aria-expanded={hits.length > 0}
         aria-controls="hits"
         aria-autocomplete="list"

@@ -8,8 +8,8 @@ import { useNarrow } from './narrow.ts';
 import { distinct } from './order.ts';
 import { Copy } from './parts.tsx';
 import { usePrinting } from './print.ts';
-import { selectRows, tableState, type Column } from './rows.ts';
-import { changeQuery, type Route } from './state.ts';
+import { type Column, selectRows, tableState } from './rows.ts';
+import { changedLink, changeQuery, type Route } from './state.ts';
 import { plain, toCsv, toMarkdown } from './table_text.ts';
 
 const fewCards = 10;
@@ -92,11 +92,14 @@ export function DataTable<Row extends object>({
   useEffect(() => setMost(fewCards), [key]);
   const seen = printing ? matching : narrow ? onPage.slice(0, most) : onPage;
   const table = useRef<HTMLTableElement>(null);
-  const change = (changes: Record<string, string | undefined>, replace = false) => {
-    const named = Object.fromEntries(
-      Object.entries({ p: undefined, ...changes }).map(([id, value]) => [name + id, value]),
-    );
-    changeQuery(route, named, replace);
+  /** Keys of this table as those of the link; a change leads to the first page. */
+  const named = (changes: Record<string, string | undefined>) =>
+    Object.fromEntries(Object.entries({ p: undefined, ...changes }).map(([id, value]) => [name + id, value]));
+  const change = (changes: Record<string, string | undefined>, replace = false) =>
+    changeQuery(route, named(changes), replace);
+  const unfiltered = {
+    q: undefined,
+    ...Object.fromEntries(Object.keys(state.choices).map((id) => [`f.${id}`, undefined])),
   };
   const choices = columns
     .filter((column) => column.choice)
@@ -157,18 +160,7 @@ export function DataTable<Row extends object>({
         {filtered && (
           <>
             {' '}
-            <a
-              href="#"
-              onClick={(event) => {
-                event.preventDefault();
-                change({
-                  q: undefined,
-                  ...Object.fromEntries(Object.keys(state.choices).map((id) => [`f.${id}`, undefined])),
-                });
-              }}
-            >
-              Show all
-            </a>
+            <a href={changedLink(route, named(unfiltered))}>Show all</a>
           </>
         )}
       </p>

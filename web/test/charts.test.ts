@@ -5,13 +5,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
+import { type Option, resolve } from '../chart/runtime.js';
+import { formatNumber } from '../chart/words.js';
 import { distributionChart, historyChart, overTimeChart, phasesChart } from '../src/cell_charts.ts';
-import { overTimeRows, type ChartRow } from '../src/chart_rows.ts';
-import { fit, filled, withWords } from '../src/chart_layout.ts';
+import { filled, fit, withWords } from '../src/chart_layout.ts';
+import { type ChartRow, overTimeRows } from '../src/chart_rows.ts';
 import type { PageChart } from '../src/document.ts';
 import { readDocument } from '../src/read_document.ts';
-import { resolve } from '../chart/runtime.js';
-import { formatNumber } from '../chart/words.js';
 
 interface Made {
   name: string;
@@ -30,8 +30,8 @@ const made: Made[] = JSON.parse(read('charts.json').toString());
 
 function sameRows(found: ChartRow[], wanted: unknown[][], what: string) {
   assert.equal(found.length, wanted.length, what);
-  found.forEach((row, i) =>
-    row.forEach((value, column) => {
+  for (const [i, row] of found.entries())
+    for (const [column, value] of row.entries()) {
       const other = wanted[i]![column];
       // Most numbers of the document are in single precision.
       if (typeof value === 'number' && typeof other === 'number')
@@ -40,8 +40,7 @@ function sameRows(found: ChartRow[], wanted: unknown[][], what: string) {
           `${what}, row ${i}, column ${column}: ${value} is not ${other}`,
         );
       else assert.equal(value, other, `${what}, row ${i}, column ${column}`);
-    }),
-  );
+    }
 }
 
 test('the page fills in the rows that C++ would draw', () => {
@@ -106,14 +105,14 @@ test('the charts without rows are those of every target and number of launches',
 });
 
 test('a chart that is too wide for a phone stands in one column, with its names', () => {
-  const chart = data.charts['hardware_comparison']!;
+  const chart = data.charts.hardware_comparison!;
   assert.equal(chart.option.yAxis[1].axisLabel.show, false);
   const narrow = fit(chart, 340, measure).option;
   assert.ok(narrow.grid[1].top > narrow.grid[0].top + narrow.grid[0].height);
   assert.equal(narrow.yAxis[1].axisLabel.show, true);
   assert.equal(fit(chart, 1000, measure).option.yAxis[1].axisLabel.show, false);
   // Names above the first panel have their room.
-  const heat = data.charts['architecture_performance_matrix']!;
+  const heat = data.charts.architecture_performance_matrix!;
   assert.ok(fit(heat, 1000, measure).option.grid[0].top >= heat.option.xAxis[0].axisLabel.margin + 12);
 });
 
@@ -148,7 +147,7 @@ test('a thousand cells with their charts and samples are less than three megabyt
   const document = readDocument(new Uint8Array(inflateSync(Buffer.from(packed, 'base64'))));
   assert.equal(document.cells.length, 1008);
   assert.equal(document.detail, '33 quantiles and 25 bins of each launch');
-  assert.ok(document.charts['hardware_comparison'] && document.charts['batch_size_scaling/bert/128/float32']);
+  assert.ok(document.charts.hardware_comparison && document.charts['batch_size_scaling/bert/128/float32']);
 });
 
 test('a chart that is filled in has its words and titles, and the template keeps its own', () => {
@@ -170,7 +169,7 @@ test('a chart that is filled in has its words and titles, and the template keeps
 /** What is said of a row under the pointer. */
 function tooltips(chart: PageChart): string[] {
   const option = resolve(chart.option, data.themes.light, measure);
-  return chart.option.series.flatMap((series: any, seriesIndex: number) => {
+  return chart.option.series.flatMap((series: Option, seriesIndex: number) => {
     if (series.silent || !series.$rows) return [];
     return option.series[seriesIndex].data.map(
       (_: unknown, dataIndex: number) => option.tooltip.formatter({ seriesIndex, dataIndex }) as string,
@@ -201,12 +200,10 @@ test('a tooltip says the unit, and the batch of what is drawn against it', () =>
   );
   assert.ok(scaling.some((words) => /^bert, cpu\nbatch 8\n[\d.]+ items\/s/.test(words)));
   assert.ok(scaling.some((words) => /^bert, cpu\nbatch 8\n[\d.]+ MB/.test(words)));
-  const bars = tooltips(data.charts['hardware_comparison']!);
+  const bars = tooltips(data.charts.hardware_comparison!);
   assert.ok(bars.some((words) => /^bert, cpu\n[\d.]+ ms \([\d.]+ to [\d.]+\)$/.test(words)));
   assert.ok(bars.some((words) => /^bert, cpu\n[\d.]+ items\/s/.test(words)));
-  assert.ok(
-    tooltips(data.charts['relative_speedup']!).some((words) => /^all models, openvino\n[\d.]+× \(/.test(words)),
-  );
+  assert.ok(tooltips(data.charts.relative_speedup!).some((words) => /^all models, openvino\n[\d.]+× \(/.test(words)));
   const cell = data.cells.find((one) => one.ranked)!;
   const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
   assert.match(
@@ -238,7 +235,7 @@ test('a file of a filled chart has the words of its cell, and its panels make ro
   );
   assert.ok(words.at(-1)!.top + 15 <= file.height);
   // What C++ has filled in is left as it is.
-  const whole = data.charts['hardware_comparison']!;
+  const whole = data.charts.hardware_comparison!;
   assert.equal(withWords(whole, measure), whole);
 });
 
@@ -252,7 +249,7 @@ test('the version of the newest run stands within the picture', () => {
     points.map((point, i) => ({ ...point, version: i === points.length - 1 ? version : 'before' })),
   )!;
   const option = resolve(chart.option, data.themes.light, measure);
-  const at = chart.option.series.findIndex((series: any) => series.renderItem?.$fn === 'event');
+  const at = chart.option.series.findIndex((series: Option) => series.renderItem?.$fn === 'event');
   const [box] = option.grid;
   const drawnAt = (x: number) =>
     option.series[at].renderItem(

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { earlierCells, oneOfEach } from '../src/earlier.ts';
-import { claimWords, heading, pairUp, type Choice } from '../src/pairs.ts';
+import { type Choice, claimWords, heading, pairUp } from '../src/pairs.ts';
 import { readDocument } from '../src/read_document.ts';
 import { cell, rounds } from './cells.ts';
 

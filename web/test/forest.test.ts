@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { Option } from '../chart/runtime.js';
 import { forest } from '../src/forest.ts';
 import type { Comparison } from '../src/stats.ts';
 
@@ -24,10 +25,10 @@ const made = forest(
   { cpu: '#1849AB', openvino: '#B88210' },
 ).option;
 
-const drawnBy = (of: any, name: string) => of.series.find((one: any) => one.renderItem?.$fn === name);
+const drawnBy = (of: Option, name: string) => of.series.find((one: Option) => one.renderItem?.$fn === name);
 
 test('the forest is drawn by the functions of the chart comparison', () => {
-  for (const name of made.series.map((one: any) => one.renderItem.$fn)) {
+  for (const name of made.series.map((one: Option) => one.renderItem.$fn)) {
     const [own, other] = [drawnBy(made, name), drawnBy(option, name)];
     assert.ok(other, name);
     for (const argument of Object.keys(own.renderItem)) assert.ok(argument in other.renderItem, `${name}: ${argument}`);
@@ -39,7 +40,8 @@ test('the forest is drawn by the functions of the chart comparison', () => {
 });
 
 test('the grey band and the axis of the forest are those of the chart comparison', () => {
-  const bandOf = (of: any, series: string) => of.dataset.source.find((row: unknown[]) => row[2] === series).slice(5, 7);
+  const bandOf = (of: Option, series: string) =>
+    of.dataset.source.find((row: unknown[]) => row[2] === series).slice(5, 7);
   assert.deepEqual(bandOf(made, 'equal'), bandOf(option, 'band'));
   assert.deepEqual(made.dataset.source[0], option.dataset.source[0]);
   assert.equal(made.xAxis[0].$range.scale, option.xAxis[0].$range.scale);

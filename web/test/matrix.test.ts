@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { matrixHeading, matrixLines, type Line, type Shown } from '../src/matrix_lines.ts';
+import { type Line, matrixHeading, matrixLines, type Shown } from '../src/matrix_lines.ts';
 import {
   filterOf,
   foldedGroups,
@@ -15,8 +15,8 @@ import {
   placeWords,
   winsOf,
 } from '../src/matrix_view.ts';
-import { toCsv, toMarkdown } from '../src/table_text.ts';
 import { readDocument } from '../src/read_document.ts';
+import { toCsv, toMarkdown } from '../src/table_text.ts';
 import { cell } from './cells.ts';
 
 const shown: Shown = { batch: 1, tokens: null, precision: 'float32', machine: '' };

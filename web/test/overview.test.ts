@@ -2,8 +2,8 @@
 // What the overview says in its heading and of what did not run.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AssayDocument, Best, ModelLine, States } from '../src/document.ts';
 import { distinctKeys } from '../src/distinct_keys.ts';
+import type { AssayDocument, Best, ModelLine, States } from '../src/document.ts';
 import { leftOutWords, missingWords } from '../src/missing.ts';
 import { headline, higherUnranked, modelCount, notVerified } from '../src/overview_words.ts';
 import { cell } from './cells.ts';

@@ -6,20 +6,20 @@ import { test } from 'node:test';
 import { distinctNames } from '../src/cell_words.ts';
 import { forest, meanName } from '../src/forest.ts';
 import {
+  type Choice,
   choiceText,
   claimWords,
   heading,
   notRankedWords,
+  type Pairing,
   pairUp,
   pairWords,
   parseChoice,
   sideName,
-  type Choice,
-  type Pairing,
 } from '../src/pairs.ts';
 import { readDocument } from '../src/read_document.ts';
 import { parseRoute } from '../src/state.ts';
-import { noClaimWords, type Comparison } from '../src/stats.ts';
+import { type Comparison, noClaimWords } from '../src/stats.ts';
 import { cell } from './cells.ts';
 
 const cpu: Choice = { target: 'cpu' };
@@ -509,17 +509,13 @@ test('the cells that the page takes for comparable and usable are those of C++',
   const wanted = new Set(answers.comparable.map(([a, b]) => `${a} ${b}`));
   assert.ok(wanted.size > 50 && mixed.cells.length > 200);
   const inFile = [...mixed.cells].sort((a, b) => a.index - b.index);
-  inFile.forEach((a, i) =>
-    inFile
-      .slice(i + 1)
-      .forEach((b) =>
-        assert.equal(
-          a.number('comparable') === b.number('comparable'),
-          wanted.has(`${idOf(a)} ${idOf(b)}`),
-          `${idOf(a)}, ${idOf(b)}`,
-        ),
-      ),
-  );
+  for (const [i, a] of inFile.entries())
+    for (const b of inFile.slice(i + 1))
+      assert.equal(
+        a.number('comparable') === b.number('comparable'),
+        wanted.has(`${idOf(a)} ${idOf(b)}`),
+        `${idOf(a)}, ${idOf(b)}`,
+      );
   assert.deepEqual(inFile.filter((one) => one.number('usable') === 1).map(idOf), answers.usable);
   assert.ok(mixed.cells.some((one) => one.ranked && one.number('usable') === 0));
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareTogether, noClaimWords, studentQuantile } from '../src/stats.ts';
 import { counted, number, plusMinus, when } from '../src/format.ts';
+import { compareTogether, noClaimWords, studentQuantile } from '../src/stats.ts';
 
 const near = (actual: number, expected: number, tolerance = 1e-9) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${actual} is not ${expected}`);

@@ -2,8 +2,8 @@
 // A document of invented results, so that the page can be developed and tested without measuring: the same seed makes
 // the same document. Models, runtimes and causes of failure are such as happen.
 import { readFileSync } from 'node:fs';
-import { DocumentWriter, type ColumnType } from './document_writer.ts';
 import { compareTogether, noClaimWords, type Timed } from '../src/stats.ts';
+import { type ColumnType, DocumentWriter } from './document_writer.ts';
 
 type Value = string | number | null;
 type Row = Record<string, Value>;

@@ -2,16 +2,16 @@
 // Everything that is known of one cell: the verdict first, then the evidence, then the command that repeats it.
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
 import { Chart } from '../chart.tsx';
 import { CopyTable, listColumns } from '../copy_table.tsx';
-import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
 import type { AssayDocument, Cell, Shape, Value } from '../document.ts';
 import { count, fieldText, number, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
 import { resultOf, shownValue } from '../results.ts';
 import { link, type Route } from '../state.ts';
-import { Errors, Launches, Memory, Phases } from './cell_tables.tsx';
 import { courseWords, evidenceWords, qualityWords, stateOf, states, stopWords, unrankedBecause } from '../words.ts';
+import { Errors, Launches, Memory, Phases } from './cell_tables.tsx';
 
 /** Names of fields where the field's own name says too little. */
 const labels: Record<string, string> = {

@@ -7,7 +7,7 @@ import { Chart } from '../chart.tsx';
 import { CopyTable, listColumns } from '../copy_table.tsx';
 import type { AssayDocument, Cell, Value } from '../document.ts';
 import { number, signedPercent, withUnit } from '../format.ts';
-import { logarithmic, Marks, percent, Point, spanLog } from '../marks.tsx';
+import { logarithmic, Marks, Point, percent, spanLog } from '../marks.tsx';
 import { phasesOf } from '../phases.ts';
 import { launchMedians } from '../stats.ts';
 

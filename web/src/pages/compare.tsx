@@ -5,29 +5,29 @@ import { distinctNames, shapeWords } from '../cell_words.ts';
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { earlierCells } from '../earlier.ts';
-import { environmentDifferences, type Difference } from '../environments.ts';
+import { type Difference, environmentDifferences } from '../environments.ts';
 import { forest, meanName } from '../forest.ts';
 import { counted, ratio, when, withUnit } from '../format.ts';
 import { distinct, keysOf } from '../order.ts';
 import {
-  claimWords,
+  type Alone,
+  type Choice,
   choiceText,
+  claimWords,
   commonWords,
   contrastOf,
   heading,
+  type Key,
   keys,
+  keyValue,
   notRankedWords,
+  type Pairing,
   pairUp,
   pairWords,
   parseChoice,
+  type Row,
   sideName,
   tally,
-  valueOf,
-  type Alone,
-  type Choice,
-  type Key,
-  type Pairing,
-  type Row,
 } from '../pairs.ts';
 import { cellLink, Section, TargetName } from '../parts.tsx';
 import type { Column } from '../rows.ts';
@@ -42,7 +42,7 @@ const percentOfFew = Math.round((fewRoundsFactor - 1) * 100);
 function optionsOf(document: AssayDocument, results: Cell[], key: Key): [string, string][] {
   const order = key === 'run_id' ? document.runs.map((run) => run.run_id) : keysOf(document.targets);
   const values = distinct(
-    results.map((cell) => valueOf(cell, key)).filter((value) => value !== ''),
+    results.map((cell) => keyValue(cell, key)).filter((value) => value !== ''),
     order,
   );
   const words = (value: string) => {
@@ -50,7 +50,7 @@ function optionsOf(document: AssayDocument, results: Cell[], key: Key): [string,
     if (started) return `${when(started)} (${value})`;
     const engines =
       key === 'engine_version'
-        ? distinct(results.filter((cell) => valueOf(cell, key) === value).map((cell) => cell.text('engine')))
+        ? distinct(results.filter((cell) => keyValue(cell, key) === value).map((cell) => cell.text('engine')))
         : [];
     return engines.length > 0 ? `${value} (${engines.join(', ')})` : value;
   };

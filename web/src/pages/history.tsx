@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a series changed from run to run, with the versions that changed meanwhile.
 import { useMemo } from 'preact/hooks';
-import { Chart } from '../chart.tsx';
 import { fileName, historyChart } from '../cell_charts.ts';
+import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell, HistoryPoint } from '../document.ts';
 import { counted, number, signedPercent, when, withUnit } from '../format.ts';
 import { keysOf } from '../order.ts';
 import { choiceText } from '../pairs.ts';
 import { cellLink, cellWords, importantChanges, Section, StateMark } from '../parts.tsx';
 import { medianOf, standingOf } from '../results.ts';
+import type { Column } from '../rows.ts';
 import { link, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
-import type { Column } from '../rows.ts';
 import { nothingChanged, stateFrom, states } from '../words.ts';
 
 const pointState = (point: HistoryPoint) => stateFrom(point.status, point.verification);
@@ -121,9 +121,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
           ) : changed === 0 ? (
             nothingChanged
           ) : (
-            <>
-              <a href={link('', '', { at: 'changed' })}>The overview says which.</a>
-            </>
+            <a href={link('', '', { at: 'changed' })}>The overview says which.</a>
           )}{' '}
           Below, every series: one cell on one machine, from run to run.{' '}
           {runs.length > 1 && (

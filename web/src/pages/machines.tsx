@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each machine is, how quiet it was, and its runs.
-import type { AssayDocument, Run } from '../document.ts';
 import { Chart } from '../chart.tsx';
+import type { AssayDocument, Run } from '../document.ts';
 import { findingsOf, peaksOf, reasonsOf } from '../environments.ts';
 import { counted, number, plainWords, when } from '../format.ts';
-import { factsOf, hardwareOf, otherFacts, type Hardware } from '../machine_facts.ts';
+import { factsOf, type Hardware, hardwareOf, otherFacts } from '../machine_facts.ts';
 import { leftOutWords, missingWords } from '../missing.ts';
 import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';

@@ -9,7 +9,7 @@ import { filterOf, foldedGroups, foldText, isFiltered, matching, matrixColumns }
 import { distinct } from '../order.ts';
 import { Section, Select } from '../parts.tsx';
 import { usePrinting } from '../print.ts';
-import { changeQuery, type Route } from '../state.ts';
+import { changedLink, changeQuery, type Route } from '../state.ts';
 import { Wide } from '../wide.tsx';
 import { stateOrder, states } from '../words.ts';
 import { MatrixTable } from './matrix_table.tsx';
@@ -151,15 +151,7 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
       {filtered && (
         <p class="note" aria-live="polite">
           {count(seen.length)} of {counted(lines.length, 'row')}{' '}
-          <a
-            href="#"
-            onClick={(event) => {
-              event.preventDefault();
-              changeQuery(route, { q: undefined, category: undefined, model: undefined });
-            }}
-          >
-            Show all
-          </a>
+          <a href={changedLink(route, { q: undefined, category: undefined, model: undefined })}>Show all</a>
         </p>
       )}
       {missing.length > 0 && <p class="note">The link names {missing.join(', ')}, which no cell has.</p>}

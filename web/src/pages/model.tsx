@@ -4,12 +4,12 @@ import { Chart } from '../chart.tsx';
 import type { AssayDocument } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
 import { leftOutWords } from '../missing.ts';
-import { stateWords } from '../overview_words.ts';
 import { distinct } from '../order.ts';
+import { stateWords } from '../overview_words.ts';
 import { cellLink, Prose, Section, Select, shapeWords } from '../parts.tsx';
+import { changeQuery, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import { stateOf, whyUnranked } from '../words.ts';
-import { changeQuery, type Route } from '../state.ts';
 import { columnsOf } from './all_cells.tsx';
 
 export function ModelPage({ document, route }: { document: AssayDocument; route: Route }) {

@@ -2,7 +2,9 @@
 // What should I use, how sure is that, what is broken, what changed?
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
+import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { keysOf } from '../order.ts';
+import { headline, higherUnranked, modelCount, notVerified, stateWords } from '../overview_words.ts';
 import {
   cellLink,
   cellWords,
@@ -11,17 +13,15 @@ import {
   Section,
   StateCounts,
   StateMark,
+  shapeWords,
   TargetKey,
   TargetName,
-  shapeWords,
 } from '../parts.tsx';
-import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { resultOf } from '../results.ts';
+import type { Column } from '../rows.ts';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
-import type { Column } from '../rows.ts';
-import { headline, higherUnranked, modelCount, notVerified, stateWords } from '../overview_words.ts';
-import { isUnreal, nothingChanged, unrankedBecause, whyUnranked, type State } from '../words.ts';
+import { isUnreal, nothingChanged, type State, unrankedBecause, whyUnranked } from '../words.ts';
 
 function Sure({ best }: { best: Best }) {
   if (best.claimed)
