@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
   std::size_t pairs = 10'000;
   std::vector<std::string> models{"prajjwal1/bert-tiny"};
   CLI::App app("Measures how often two equal cells are called different");
-  app.add_flag("--real", real, "Equal pairs on this machine instead of simulated ones");
+  app.flags.add("--real", real, "Equal pairs on this machine instead of simulated ones");
   app.add_option("--simulated-pairs", pairs)->check(CLI::Range(100, 1'000'000))->capture_default_str();
   app.add_option("--models", models, "For --real: names of the zoo or .onnx files")
       ->delimiter(',')

@@ -49,7 +49,7 @@ struct Outcome {
   void add(const Record& record, const SimulatedSeries& series, double truth_ms) {
     ++runs;
     const auto n = static_cast<double>(record.iterations.value_or(0));
-    const bool flag = record.has_flag(flag::kFewSamples) || record.has_flag(flag::kUnsteady);
+    const bool flag = record.flags.has(Flag::kFewSamples) || record.flags.has(Flag::kUnsteady);
     iterations.push_back(n);
     flagged += flag;
     cut += record.steady_from.value_or(0) > 0;

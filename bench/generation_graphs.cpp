@@ -25,7 +25,7 @@ Status write(const fs::path& checkpoint, const fs::path& folder) {
   ASSAY_TRY(const auto graphs, build_generation(request, folder / "growing"));
   if (!graphs) return fail(ErrorCode::kUnsupported, fmt::format("{} generates nothing", checkpoint.string()));
   ASSAY_TRY([[maybe_unused]] const CacheGraph native,
-            build_cache_graph(request, zoo::KvCache::kRuntime, folder / "runtime/model.onnx"));
+            build_cache_graph(request, KvCache::kRuntime, folder / "runtime/model.onnx"));
   const EngineRegistry registry(EngineRegistry::default_places());
   Stateful with;
   with.engine = "openvino";

@@ -49,7 +49,7 @@ Result<Task> plan(const Arguments& arguments, const EngineRegistry& registry, co
   settings.output_tokens = {arguments.tokens};
   settings.threads = {arguments.threads};
   settings.default_batches = settings.default_lengths = settings.verify = false;
-  settings.kv_cache = zoo::KvCache::kRuntime;
+  settings.kv_cache = KvCache::kRuntime;
   hub::Settings offline;
   offline.cache = scratch / "hub";
   offline.offline = true;

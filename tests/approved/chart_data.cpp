@@ -74,7 +74,7 @@ Record row_of(const Model& model, const Place& place, std::int64_t batch, int mi
   row.host = "laboratory";
   row.hardware_id = "machine-1";
   row.precision = row.dtype = "float32";
-  row.contract = "e2e_host";
+  row.contract = Contract::kHost;
   row.timestamp = times_of_day(minute);
   row.batch_size = batch;
   row.streams = 1;
@@ -94,9 +94,9 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, int 
   set_percentiles(row, p50, p50 * 0.985, p50 * 1.02);
   row.launches = row.planned_launches = 3;
   row.iterations = 200;
-  row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, p50 * 0.996}, {2, p50}, {3, p50 * 1.003}});
+  row.launch_p50_ms = {{1, p50 * 0.996}, {2, p50}, {3, p50 * 1.003}};
   row.launch_spread = 0.0035;
-  row.stop_reason = "precision_reached";
+  row.stop_reason = StopReasons{StopReason::kPrecisionReached};
   row.throughput_ips = 1000.0 * static_cast<double>(batch) / (p50 * 1.01);
   row.memory_mb = 60 + 4.4e-6 * static_cast<double>(model.parameters) * (place.speed > 1.5 ? 2.2 : 1) +
                   (2 + model.cost / 20) * static_cast<double>(batch);
@@ -125,7 +125,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, int 
     row.tpot_p50_low_ms = p50 / 36.4;
     row.tpot_p50_high_ms = p50 / 35.7;
   }
-  if (std::string_view(place.hardware) == "qnn") row.add_flag(flag::kSimulated);
+  if (std::string_view(place.hardware) == "qnn") row.flags.add(Flag::kSimulated);
   return row;
 }
 
@@ -181,7 +181,7 @@ void add_history(Dataset& data, const Record& row) {
     point.time_s = kFirst + kDay * 1.4 * run;
     point.version = run < 5 ? 0 : 1;
     point.launches = run == 0 ? 1 : 3;
-    if (run == 6 || run == 7) point.flags = "noisy";
+    if (run == 6 || run == 7) point.flags = {Flag::kNoisy};
     if (run == 3) {
       point.status = CellStatus::kFailed;
     } else {
@@ -230,7 +230,7 @@ Dataset one_cell() {
   Dataset data = empty_data();
   Record row = measured(kNormal[0], kPlaces[0], 1, 0);
   row.launches = row.planned_launches = 1;
-  row.latency_p50_interval = "one_process";
+  row.latency_p50_interval = IntervalScope::kOneProcess;
   row.launch_p50_ms.clear();
   add(data, row);
   add_shapes(data, row, 1);
@@ -272,7 +272,7 @@ Dataset normal() {
     }
   for (std::size_t i = 0; i < data.cells.size() && data.series.size() < 8; ++i) {
     const Record& row = data.cells[i];
-    if (row.status != CellStatus::kCompleted || *row.batch_size > 4 || row.has_flag(flag::kSimulated)) continue;
+    if (row.status != CellStatus::kCompleted || *row.batch_size > 4 || row.flags.has(Flag::kSimulated)) continue;
     add_shapes(data, row, data.ids[i]);
     add_history(data, row);
   }
@@ -319,11 +319,11 @@ Dataset unranked() {
   for (Record& row : data.cells) {
     if (row.status != CellStatus::kCompleted) continue;
     row.launches = row.planned_launches = 1;
-    row.latency_p50_interval = "one_process";
+    row.latency_p50_interval = IntervalScope::kOneProcess;
     row.launch_p50_ms.clear();
     row.latency_p50_quality = "few_samples(n=5<36)";
     row.latency_p50_low_ms = row.latency_p50_high_ms = {};
-    row.add_flag(flag::kNoisy);
+    row.flags.add(Flag::kNoisy);
     if (row.model == "gpt2") row.verification = Verification::kUnverified;
   }
   return data;

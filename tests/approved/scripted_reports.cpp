@@ -64,20 +64,20 @@ Record row_of(const Model& model, const Place& place, std::int64_t batch) {
   row.architecture = model.architecture;
   row.model_class = model.model_class;
   row.weights = model.weights;
-  row.size = row.weights == "seeded" ? "tiny" : row.weights == "given" ? "as_is" : "";
+  row.size = row.weights == Weights::kSeeded ? "tiny" : row.weights == Weights::kGiven ? "as_is" : "";
   if (model.parameters > 0) row.parameter_count = model.parameters;
   row.framework = row.engine = place.engine;
   row.engine_version = place.version;
   row.hardware = row.device_type = place.hardware;
   row.device = place.device;
   row.device_name = place.device_name;
-  row.precision = row.dtype = row.weights == "given" ? "as_is" : "float32";
-  row.contract = "e2e_host";
+  row.precision = row.dtype = row.weights == Weights::kGiven ? "as_is" : "float32";
+  row.contract = Contract::kHost;
   row.seed = 0;
   row.data_source = "synthetic";
   row.measure_plan = "adaptive";
   row.reference = "none";
-  if (row.weights == "seeded") row.add_flag(flag::kSeeded);
+  if (row.weights == Weights::kSeeded) row.flags.add(Flag::kSeeded);
   if (batch > 0) {
     row.batch_size = batch;
     row.streams = 1;
@@ -97,7 +97,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kVerified;
   row.reference = "onnxruntime-noopt";
-  row.process = "fresh";
+  row.process = Process::kFresh;
   row.effective_precision = "float32";
   row.max_abs_error = 1.25e-6;
   row.max_rel_error = 2.5e-5;
@@ -111,8 +111,8 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.warmup_time_ms = 16 * p50;
   row.iterations = 400;
   row.steady_from = 0;
-  row.steady_class = "flat";
-  row.stop_reason = "precision_reached";
+  row.steady_class = stats::SteadyClass::kFlat;
+  row.stop_reason = StopReasons{StopReason::kPrecisionReached};
   row.relative_half_width = 1.0 / 256;
   row.latency_mean_ms = p50 * 1.0625;
   row.latency_std_ms = p50 / 16;
@@ -126,11 +126,11 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.latency_p50_low_ms = p50 * (1 - 1.0 / 256);
   row.latency_p50_high_ms = p50 * (1 + 1.0 / 256);
   row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = row.latency_p99_quality = "ok";
-  row.latency_p50_interval = "launches";
+  row.latency_p50_interval = IntervalScope::kLaunches;
   row.launches = row.planned_launches = 3;
   const double step = row.engine == "openvino" ? 1.0 / 512 : 1.0 / 1024;
   row.launch_p50_ms =
-      launch_medians_text(std::vector<LaunchMedian>{{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}});
+      {{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}};
   row.launch_spread = step;
   row.autocorrelation_time = 1;
   row.outliers = 0;
@@ -141,7 +141,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.memory_avg_mb = 96;
   row.memory_model_mb = 64;
   row.memory_load_mb = 80;
-  row.memory_source = "process";
+  row.memory_source = MemorySource::kProcess;
   return row;
 }
 
@@ -155,15 +155,15 @@ Record ended(Record row, CellStatus status, std::string_view reason, std::string
 
 Record few_samples(Record row) {
   row.launches = row.planned_launches = 1;
-  row.latency_p50_interval = "one_process";
+  row.latency_p50_interval = IntervalScope::kOneProcess;
   row.launch_p50_ms.clear();
   row.launch_spread = std::nullopt;
   row.iterations = 50;
   row.latency_p99_quality = "few_samples(n=50<368)";
   row.latency_p95_quality = "few_samples(n=50<72)";
   row.latency_p99_high_ms = row.latency_p95_high_ms = std::nullopt;
-  row.stop_reason = "max_time";
-  row.add_flag(flag::kFewSamples);
+  row.stop_reason = StopReasons{StopReason::kMaxTime};
+  row.flags.add(Flag::kFewSamples);
   return row;
 }
 
@@ -171,7 +171,7 @@ Record few_samples(Record row) {
 Record generated(const Place& place, std::int64_t batch, double p50) {
   Record row = measured(kGpt2, place, batch, p50);
   row.output_tokens = 32;
-  row.kv_cache = "growing";
+  row.kv_cache = KvCache::kGrowing;
   row.ttft_ms = p50 / 8;
   row.ttft_p50_ms = p50 / 10;
   row.ttft_p50_low_ms = p50 / 10.5;
@@ -192,12 +192,12 @@ Record generated(const Place& place, std::int64_t batch, double p50) {
 
 /// Other programs used the machine: the interval is wide on one side.
 Record noisy(Record row) {
-  row.add_flag(flag::kNoisy);
+  row.flags.add(Flag::kNoisy);
   row.latency_p50_low_ms = *row.latency_p50_ms * 0.875;
   row.latency_p50_high_ms = *row.latency_p50_ms * 8;
   row.latency_mean_ms = *row.latency_p50_ms * 4;
   row.throughput_ips = *row.throughput_ips / 4;
-  row.stop_reason = "max_time";
+  row.stop_reason = StopReasons{StopReason::kMaxTime};
   return row;
 }
 
@@ -246,7 +246,7 @@ ReportInput whole_run() {
   wrong.max_abs_error = 0.5;
   rows.push_back(ended(wrong, CellStatus::kWrong, "mismatch", "logits: error 0.5 is over its limit 1e-05"));
   Record simulated = measured(kBert, kSimulator, 1, 500);
-  simulated.add_flag(flag::kSimulated);
+  simulated.flags.add(Flag::kSimulated);
   rows.push_back(simulated);
   rows.push_back(ended(row_of(kBert, kCuda, 0), CellStatus::kUnavailable, reason::kNoRuntime,
                        "no libonnxruntime_providers_cuda.so beside libonnxruntime.so.1.30.0",
@@ -258,7 +258,7 @@ ReportInput whole_run() {
             "one inference of this default batch is estimated at 42 s, extrapolated from the reference's run",
             "--batch-sizes 4 measures it"));
   Record unsteady = measured(kVit, kOpenvino, 1, 2.0078125);
-  unsteady.add_flag(flag::kUnsteady);
+  unsteady.flags.add(Flag::kUnsteady);
   rows.push_back(unsteady);
   rows.push_back(ended(row_of(kVit, kOpenvino, 4), CellStatus::kFailed, "worker_died",
                        "the openvino worker died of SIGSEGV (segmentation fault); its log ends with: | pool |"));
@@ -280,7 +280,7 @@ ReportInput whole_run() {
   rows.push_back(noisy(generated(kOpenvino, 4, 400)));
   // A larger batch that takes less time than a smaller one, and one that got slower while it was measured.
   rows.push_back(measured(kVit, kCpu, 8, 1));
-  rows.back().steady_class = "slowdown";
+  rows.back().steady_class = stats::SteadyClass::kSlowdown;
   input.run.doctor = {{"score", 75}, {"findings", {{{"item", "turbo"}, {"verdict", "warn"}}}}};
   return input;
 }
@@ -295,12 +295,12 @@ ReportInput interrupted_run() {
   kept.attempt_id = "kept-1";
   kept.timestamp = "2026-03-02T09:14:55.250000Z";
   input.kept = {kept.attempt_id};
-  cut_short.add_flag(flag::kPartial);
-  cut_short.stop_reason = "interrupted";
+  cut_short.flags.add(Flag::kPartial);
+  cut_short.stop_reason = StopReasons{StopReason::kInterrupted};
   Record partly = measured(kBert, kOpenvino, 1, 4);
   partly.attempt_id = "partly-1";
   partly.launches = 2;
-  partly.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 4}, {2, 4.0625}});
+  partly.launch_p50_ms = {{1, 4}, {2, 4.0625}};
   input.partly = {partly.attempt_id};
   input.rows = {kept, measured(kBert, kCpu, 4, 16), partly, cut_short};
   for (const Record& row : {row_of(kVit, kCpu, 4), row_of(kVit, kOpenvino, 1), row_of(kVit, kOpenvino, 4)})

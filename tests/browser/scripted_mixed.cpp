@@ -76,7 +76,7 @@ class Mixed {
     row.host = "laboratory";
     row.hardware_id = "1a2b3c4d";
     row.precision = row.effective_precision = row.dtype = "float32";
-    row.contract = "e2e_host";
+    row.contract = Contract::kHost;
     row.engine_version = "1.31.1";
     row.tool_version = "0.1.0";
     row.timestamp = "2026-03-02T10:20:00.000000Z";
@@ -85,7 +85,7 @@ class Mixed {
     row.streams = 1;
     if (model == 4) {
       row.output_tokens = kDefaultOutputTokens;
-      row.kv_cache = "growing";
+      row.kv_cache = KvCache::kGrowing;
     }
     return row;
   }
@@ -100,14 +100,14 @@ class Mixed {
     if (one_in(9)) row.effective_precision = "bfloat16";
     if (one_in(9)) row.streams = 2;
     if (one_in(9)) row.threads = 2;
-    if (one_in(9)) row.spin = "off";
-    if (one_in(9)) row.shapes = "dynamic";
-    if (one_in(9)) row.contract = "device_resident";
+    if (one_in(9)) row.spin = Spin::kOff;
+    if (one_in(9)) row.shapes = ShapesForm::kDynamic;
+    if (one_in(9)) row.contract = Contract::kDeviceResident;
     if (one_in(9)) row.engine_options = "graph_optimization_level=basic";
     if (one_in(9)) row.weights_hash = "seeded:1:1";
     if (one_in(9)) row.size = "base";
     if (one_in(9)) row.run_id = "run-2";
-    if (row.output_tokens && one_in(3)) row.kv_cache = "static";
+    if (row.output_tokens && one_in(3)) row.kv_cache = KvCache::kStatic;
     if (row.output_tokens && one_in(3)) row.output_tokens = 128;
   }
 
@@ -153,7 +153,7 @@ class Mixed {
       std::vector<LaunchMedian> launches;
       for (std::int64_t launch = 1; launch <= *row.launches; ++launch)
         launches.push_back({launch, p50 * std::exp(0.03 * normal_(random_))});
-      row.launch_p50_ms = launch_medians_text(launches);
+      row.launch_p50_ms = launches;
     }
     const bool wrong = row.model_id == "zoo:bert-1" && row.hardware == "openvino" && one_in(3);
     if (wrong) {
@@ -161,9 +161,9 @@ class Mixed {
       row.verification = Verification::kWrong;
       row.reason_code = "wrong_numbers";
     } else if (one_in(15)) {
-      row.add_flag(flag::kUnsteady);
+      row.flags.add(Flag::kUnsteady);
     } else if (row.hardware == "webgpu" && one_in(6)) {
-      row.add_flag(flag::kSoftware);
+      row.flags.add(Flag::kSoftware);
     }
   }
 

@@ -142,7 +142,7 @@ class Script {
     row.category = family.category;
     row.architecture = name.substr(0, name.find('-'));
     row.parameter_count = static_cast<std::int64_t>(cost * 9e6);
-    row.weights = "seeded";
+    row.weights = Weights::kSeeded;
     row.size = "small";
     row.hardware = row.device_type = place.hardware;
     row.engine = row.framework = place.engine;
@@ -153,7 +153,7 @@ class Script {
     row.host = "laboratory";
     row.hardware_id = "machine-1";
     row.precision = row.dtype = row.effective_precision = "float32";
-    row.contract = "e2e_host";
+    row.contract = Contract::kHost;
     row.timestamp = "2026-03-02T10:20:00.000000Z";
     row.batch_size = batch;
     row.streams = 1;
@@ -173,7 +173,7 @@ class Script {
             "the kernel's log says whether memory was short");
     } else {
       measured(row, cost / speed * std::pow(static_cast<double>(batch), 0.82));
-      if (std::string_view(place.hardware) == "webgpu") row.add_flag(flag::kSoftware);
+      if (std::string_view(place.hardware) == "webgpu") row.flags.add(Flag::kSoftware);
       if (number == 2 && batch == 1 && std::string_view(place.hardware) == "openvino") {
         row.status = CellStatus::kWrong;
         row.verification = Verification::kWrong;
@@ -204,13 +204,13 @@ class Script {
     set_percentiles(row, p50, p50 * (1 - spread), p50 * (1 + spread));
     row.launches = 3;
     row.iterations = 600;
-    row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{
-        {1, p50 * (1 + spread * normal_(random_) / 3)}, {2, p50}, {3, p50 * (1 + spread * normal_(random_) / 3)}});
-    row.stop_reason = "precision_reached";
-    row.steady_class = "flat";
+    row.launch_p50_ms = {
+        {1, p50 * (1 + spread * normal_(random_) / 3)}, {2, p50}, {3, p50 * (1 + spread * normal_(random_) / 3)}};
+    row.stop_reason = StopReasons{StopReason::kPrecisionReached};
+    row.steady_class = stats::SteadyClass::kFlat;
     row.throughput_ips = 1000.0 * static_cast<double>(*row.batch_size) / (p50 * 1.01);
     row.memory_mb = 60 + p50 * 3 + 4 * static_cast<double>(*row.batch_size);
-    row.memory_source = "process";
+    row.memory_source = MemorySource::kProcess;
     row.model_load_time = 0.3 + p50 / 100;
     row.compilation_time_ms = 40 + p50;
     row.first_inference_ms = p50 * 3;
@@ -270,7 +270,7 @@ class Script {
       point.engine_version = day < 4 ? "1.30.0" : "1.31.1";
       point.effective_precision = row.effective_precision;
       point.flags = row.flags;
-      if (day == 1 || day == 5) point.flags = "noisy";
+      if (day == 1 || day == 5) point.flags = {Flag::kNoisy};
       if (day == 2 && row.latency_p50_ms) {
         point.status = CellStatus::kFailed;
         point.verification = Verification::kUnverified;
@@ -285,7 +285,7 @@ class Script {
         point.ranked = row.ranked();
         point.latency_p50_interval = row.latency_p50_interval;
         point.launch_p50_ms =
-            launch_medians_text(std::vector<LaunchMedian>{{1, p50 * 0.99}, {2, p50}, {3, p50 * 1.01}});
+            {{1, p50 * 0.99}, {2, p50}, {3, p50 * 1.01}};
       }
       data_.history.push_back(point);
     }
@@ -321,7 +321,7 @@ Json comparisons(std::size_t count) {
       for (std::size_t launch = 1; launch <= most; ++launch)
         if (below(25) != 0)
           launches.push_back({static_cast<std::int64_t>(launch), p50 * std::exp(spread * normal(random))});
-      if (launches.size() > 1) made.launch_p50_ms = launch_medians_text(launches);
+      if (launches.size() > 1) made.launch_p50_ms = launches;
       if (below(5) == 0) made.launch_number = static_cast<std::int64_t>(1 + below(3));
       rows.push_back(std::move(made));
     }

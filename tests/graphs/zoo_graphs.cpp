@@ -13,13 +13,13 @@ namespace {
 struct Variant {
   const char* name;
   zoo::Part part;
-  zoo::KvCache kv_cache;
+  KvCache kv_cache;
 };
 constexpr Variant kParts[] = {
-    {"prefill", zoo::Part::kPrefill, zoo::KvCache::kGrowing},
-    {"decode", zoo::Part::kDecode, zoo::KvCache::kGrowing},
-    {"decode-fixed", zoo::Part::kDecode, zoo::KvCache::kStatic},
-    {"decode-native", zoo::Part::kDecode, zoo::KvCache::kRuntime},
+    {"prefill", zoo::Part::kPrefill, KvCache::kGrowing},
+    {"decode", zoo::Part::kDecode, KvCache::kGrowing},
+    {"decode-fixed", zoo::Part::kDecode, KvCache::kStatic},
+    {"decode-native", zoo::Part::kDecode, KvCache::kRuntime},
 };
 
 zoo::BuildRequest request_for(const Json& config, const std::string& model_class) {

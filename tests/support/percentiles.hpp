@@ -20,7 +20,7 @@ inline void set_percentiles(Record& row, double p50, double low, double high) {
   row.latency_p99_ms = p50 * 1.4;
   row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = "ok";
   row.latency_p99_quality = "few_samples(n=200<368)";
-  row.latency_p50_interval = "launches";
+  row.latency_p50_interval = IntervalScope::kLaunches;
 }
 
 }  // namespace assay

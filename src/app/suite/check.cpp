@@ -33,7 +33,7 @@ Prerequisite of_model(const PlannedModel& planned) {
   if (model.identity.parameter_count)
     found.words +=
         fmt::format(", {:.1f} million parameters", static_cast<double>(*model.identity.parameter_count) / 1e6);
-  if (!model.identity.weights.empty()) found.words += ", weights: " + model.identity.weights;
+  if (model.identity.weights) found.words += fmt::format(", weights: {}", to_string(model.identity.weights));
   return found;
 }
 

@@ -44,7 +44,7 @@ Counts count(const Line& line, int runs) {
     const Record record = simulated_cell(series, plan, static_cast<std::uint64_t>(i) + 1000);
     counts.many += record.iterations.value_or(0) >= 100;
     if (!record.latency_p50_low_ms) {
-      EXPECT_TRUE(record.has_flag(flag::kFewSamples));
+      EXPECT_TRUE(record.flags.has(Flag::kFewSamples));
       continue;
     }
     ++counts.given;

@@ -30,7 +30,7 @@ TEST_P(PipelineCoverage, TheStoredIntervalContainsTheMedianOrIsAbsentAndFlagged)
   for (int i = 0; i < cell.runs; ++i) {
     const Record record = simulated_cell(series, plan, static_cast<std::uint64_t>(i) + 1);
     if (!record.latency_p50_low_ms) {
-      EXPECT_TRUE(record.has_flag(flag::kFewSamples));
+      EXPECT_TRUE(record.flags.has(Flag::kFewSamples));
       continue;
     }
     ++given;
@@ -62,7 +62,7 @@ TEST(Pipeline, ADisturbanceOfLessThanHalfNeverBecomesTheResult) {
         const std::string what =
             std::to_string(size) + " in " + std::to_string(share) + " from " + std::to_string(from);
         EXPECT_LE(std::abs(*record.latency_p50_ms / 20 - 1), 0.02) << what;
-        EXPECT_EQ(record.has_flag(flag::kUnsteady), !(from == 0.0 && size > 0)) << what;
+        EXPECT_EQ(record.flags.has(Flag::kUnsteady), !(from == 0.0 && size > 0)) << what;
         EXPECT_TRUE(record.latency_window_p50_ms);
       }
     }

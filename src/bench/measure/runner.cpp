@@ -322,7 +322,7 @@ class Session {
     }
     if (runs_.empty()) return;
     const stats::SteadyState steady = stats::detect_steady_state(runs_);
-    result_.steady_class = stats::to_string(steady.kind);
+    result_.steady_class = steady.kind;
     // After a request for N samples all N count, whatever the series looks like.
     const std::size_t first = plan_.iterations ? 0 : steady.steady_from;
     result_.steady_from = index_of_run(first);

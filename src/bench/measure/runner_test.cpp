@@ -55,7 +55,7 @@ TEST(Runner, AllRequestedSamplesCountAndTheClassDescribesThem) {
   const auto asked = measured({&source}, clock, {.warmup_iterations = 0, .iterations = 60});
   EXPECT_EQ(asked.samples.size(), 60U);
   EXPECT_EQ(asked.steady_from, 0U);
-  EXPECT_EQ(asked.steady_class, "warmup");
+  EXPECT_EQ(asked.steady_class, stats::SteadyClass::kWarmup);
   FakeSource other(clock, slow_at_first);
   const auto adaptive = measured({&other}, clock, {.warmup_iterations = 0});
   EXPECT_GT(adaptive.steady_from, 0U);

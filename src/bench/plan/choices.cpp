@@ -58,7 +58,7 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
   const std::string& name = model.choice.name;
   const bool runs = std::ranges::any_of(tasks, &Task::runs);
   if (!runs) return notes;
-  if (model.identity.weights == "seeded" && model.note.find("random weights") == std::string::npos)
+  if (model.identity.weights == Weights::kSeeded && model.note.find("random weights") == std::string::npos)
     notes.push_back(name +
                     ": random weights, because no checkpoint was given (a Hugging Face id selects one): times are "
                     "valid, accuracy is unknown");
@@ -74,14 +74,14 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
       notes.push_back(fmt::format("{}: sequence length {} instead of {}: {}", name, length,
                                   longer_than(length, settings.sequence_lengths), reason));
   }
-  if (settings.kv_cache != zoo::KvCache::kGrowing && !model.generation)
+  if (settings.kv_cache != KvCache::kGrowing && !model.generation)
     notes.push_back(fmt::format("{}: --kv-cache {} has no effect: no tokens are generated with this model", name,
-                                zoo::kv_cache_name(settings.kv_cache)));
+                                to_string(settings.kv_cache)));
   std::set<std::string> only_static;
   for (const Task& task : tasks)
-    if (settings.default_kv_cache && task.runs() && task.variant && task.row.kv_cache == "static")
+    if (settings.default_kv_cache && task.runs() && task.variant && task.row.kv_cache == KvCache::kStatic)
       only_static.insert(task.row.engine);
-  if (!only_static.empty() && settings.kv_cache == zoo::KvCache::kGrowing)
+  if (!only_static.empty() && settings.kv_cache == KvCache::kGrowing)
     notes.push_back(fmt::format(
         "{}: {} {} static KV caches only, and the other engines get growing ones: --kv-cache static compares them",
         name, join({only_static.begin(), only_static.end()}, " and "), only_static.size() == 1 ? "runs" : "run"));

@@ -185,23 +185,25 @@ class TargetPlan {
       set_failure(task.row, unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
                                         "omit --dynamic-shapes"));
     if (settings_.dynamic_shapes || (usual && !fixed && !settings_.static_shapes)) {
-      task.row.shapes = !usual ? "dynamic" : generates ? "open" : "exported";
+      task.row.shapes = !usual      ? ShapesForm::kDynamic
+                        : generates ? ShapesForm::kOpen
+                                    : ShapesForm::kExported;
       task.load.options.insert(task.load.options.end(), engine.open_extents.begin(), engine.open_extents.end());
       return;
     }
-    const zoo::KvCache kind = variant_ != nullptr ? (*variant_)->kv_cache : settings_.kv_cache;
-    const bool growing = generates && kind != zoo::KvCache::kStatic;
+    const KvCache kind = variant_ != nullptr ? (*variant_)->kv_cache : settings_.kv_cache;
+    const bool growing = generates && kind != KvCache::kStatic;
     const bool compiles = fixed || !engine.open_extents.empty();
     const bool loads = !engine.fixed_extents.empty() && !generates;  // a prompt and a step have other extents
-    task.row.shapes = fixed || (compiles && !growing) || loads ? "static" : "open";
+    task.row.shapes = fixed || (compiles && !growing) || loads ? ShapesForm::kStatic : ShapesForm::kOpen;
     if (loads) task.load.shape_options = {{engine.fixed_extents, ""}};
   }
 
   // The options of the engine that --spin stands for. An engine without any decides itself, and its row says so.
   void set_spin(Task& task) const {
-    if (settings_.spin == "runtime") return;
+    if (settings_.spin == Spin::kRuntime) return;
     const EngineEntry& engine = target_.found.entry;
-    for (const auto& [key, value] : settings_.spin == "on" ? engine.spin_on : engine.spin_off) {
+    for (const auto& [key, value] : settings_.spin == Spin::kOn ? engine.spin_on : engine.spin_off) {
       const auto given = std::ranges::find(task.load.options, key, &OptionPairs::value_type::first);
       if (given == task.load.options.end())
         task.load.options.emplace_back(key, value);

@@ -166,7 +166,7 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   };
   PreparedModel model = text_model();
   EXPECT_THAT(notes(model, {}), ElementsAre(HasSubstr("text: random weights")));
-  model.identity.weights = "given";
+  model.identity.weights = Weights::kGiven;
   EXPECT_THAT(notes(model, {}), IsEmpty());
   model.max_sequence = 64;
   EXPECT_THAT(notes(model, {}), ElementsAre("text: sequence length 64 instead of 128: the model has 64 positions"));
@@ -179,16 +179,16 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   EXPECT_THAT(notes(model, settings), IsEmpty());
 
   PreparedModel decoder = decoder_model();
-  decoder.identity.weights = "given";
+  decoder.identity.weights = Weights::kGiven;
   EXPECT_THAT(notes(decoder, {}),
               ElementsAre("text: sequence length 33 instead of 128: the model has 64 positions, and 32 output tokens "
                           "need some of them"));
 
   PreparedModel image = image_model();
-  image.identity.weights = "given";
+  image.identity.weights = Weights::kGiven;
   EXPECT_THAT(notes(image, {}), IsEmpty()) << "only the batch is open";
   RunSettings runtime_cache;
-  runtime_cache.kv_cache = zoo::KvCache::kRuntime;
+  runtime_cache.kv_cache = KvCache::kRuntime;
   EXPECT_THAT(notes(image, runtime_cache),
               ElementsAre("image: --kv-cache runtime has no effect: no tokens are generated with this model"));
   EXPECT_THAT(notes(decoder, runtime_cache), ElementsAre(HasSubstr("sequence length")));
@@ -235,13 +235,13 @@ TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   settings.batch_sizes = {1};
   settings.sequence_lengths = {16};
   settings.output_tokens = {4};
-  settings.kv_cache = zoo::KvCache::kStatic;
+  settings.kv_cache = KvCache::kStatic;
   const Task task = plan(model, {target_on("onnxruntime")}, settings).at(0);
   EXPECT_EQ(task.artefact.file, "/models/static.onnx");
   EXPECT_EQ(task.reference.artefact.file, "/models/text.onnx");
   EXPECT_EQ(task.reference.graph_hash, "graph");
   EXPECT_EQ(task.row.graph_hash, "graph2");
-  EXPECT_EQ(task.row.kv_cache, "static");
+  EXPECT_EQ(task.row.kv_cache, KvCache::kStatic);
   ASSERT_TRUE(task.variant);
   EXPECT_EQ(task.variant->generation.cache_tokens, 16 + 4 - 1);
   EXPECT_EQ(task.generation->cache_tokens, 0);
@@ -257,16 +257,16 @@ TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
   fixed.found.entry.static_shapes = true;
   RunSettings settings;
   for (const Target& target : {by_load, by_compilation, fixed})
-    EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.shapes, "static") << target.engine;
+    EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.shapes, ShapesForm::kStatic) << target.engine;
   EXPECT_EQ(plan(text_model(), {target_on("other")}, settings).at(0).row.shapes, "open");
   EXPECT_THAT(plan(text_model(), {by_load}, settings).at(0).load.shape_options,
               Contains(::testing::Pair("extents", "")));
   for (const Target& target : {by_load, by_compilation})
-    EXPECT_EQ(plan(decoder_model(), {target}, settings).at(0).row.shapes, "open") << "its cache grows";
+    EXPECT_EQ(plan(decoder_model(), {target}, settings).at(0).row.shapes, ShapesForm::kOpen) << "its cache grows";
 
   settings.dynamic_shapes = true;
   const Task dynamic = plan(text_model(), {by_compilation}, settings).at(0);
-  EXPECT_EQ(dynamic.row.shapes, "dynamic");
+  EXPECT_EQ(dynamic.row.shapes, ShapesForm::kDynamic);
   EXPECT_THAT(dynamic.load.options, Contains(::testing::Pair("reshape", "false")));
   EXPECT_THAT(plan(text_model(), {by_load}, settings).at(0).load.shape_options, IsEmpty());
   const Task refused = plan(text_model(), {fixed}, settings).at(0);
@@ -277,7 +277,7 @@ TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
 TEST(Plan, AFileComputesInTheLeastExactTypeOfItsInputsAndOutputs) {
   const auto arithmetic = [](DType input, std::vector<DType> outputs) {
     PreparedModel model = image_model();
-    model.identity.weights = "given";
+    model.identity.weights = Weights::kGiven;
     model.info->inputs[0].dtype = input;
     model.info->outputs.clear();
     for (const DType dtype : outputs) model.info->outputs.push_back(model_value("y", dtype, {1, 8}, {"", ""}));
@@ -329,7 +329,7 @@ TEST(Plan, AnEngineWithALoweringGetsOnnxModelsInItsOwnLanguage) {
   EXPECT_EQ(task.row.message, "");
   EXPECT_EQ(task.artefact.lowered_to, lowering::Dialect::kStableHlo);
   EXPECT_TRUE(task.static_shapes);
-  EXPECT_EQ(task.row.shapes, "static");
+  EXPECT_EQ(task.row.shapes, ShapesForm::kStatic);
   EXPECT_FALSE(task.reference.artefact.lowered_to) << "the reference reads ONNX";
   EXPECT_FALSE(plan(text_model(), {target_on("onnxruntime")}, {}).at(0).artefact.lowered_to);
 
@@ -341,10 +341,10 @@ TEST(Plan, SpinStandsForTheOptionsOfTheEngine) {
   Target target = target_on("onnxruntime");
   target.found.entry.spin_off = {{"wait", "sleep"}};
   RunSettings settings;
-  settings.spin = "off";
+  settings.spin = Spin::kOff;
   const Task task = plan(text_model(), {target}, settings).at(0);
   EXPECT_THAT(task.load.options, Contains(::testing::Pair("wait", "sleep")));
-  EXPECT_EQ(task.row.spin, "off");
+  EXPECT_EQ(task.row.spin, Spin::kOff);
 
   settings.engine_options = {{"wait", "busy"}};
   EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.message,
@@ -405,7 +405,7 @@ TEST(Plan, WithoutASignatureOfItsOwnAModelHasWhatItsEngineSays) {
 
 TEST(Plan, AModelFileKeepsItsOwnTypeUnlessOneWasAskedFor) {
   PreparedModel model = text_model();
-  model.identity.weights = "given";
+  model.identity.weights = Weights::kGiven;
   model.signatures.at("")->info.outputs[0].dtype = DType::kFloat16;
   Task task = plan(model, {target_on("onnxruntime")}, {}).at(0);
   EXPECT_EQ(task.row.precision, "as_is");
@@ -423,7 +423,7 @@ TEST(TaskJson, IsOneLineThatGivesTheSameTaskBack) {
   model.variants.emplace(
       "", CacheVariant{{.file = "/models/static.onnx"}, *model.info, model.generation->generation, "config", "graph2"});
   RunSettings settings;
-  settings.kv_cache = zoo::KvCache::kStatic;
+  settings.kv_cache = KvCache::kStatic;
   settings.engine_options = {{"a", "b"}};
   settings.measure.iterations = 5;
   for (Task& task : plan(model, {target_on("onnxruntime"), missing_target("qnn")}, settings)) {

@@ -17,7 +17,7 @@ inline PreparedModel text_model() {
   PreparedModel model;
   model.choice.name = model.identity.model = "text";
   model.identity.family = "embedding";
-  model.identity.weights = "seeded";
+  model.identity.weights = Weights::kSeeded;
   model.identity.graph_hash = "graph";
   model.artefact.file = "/models/text.onnx";
   model.format = "onnx";

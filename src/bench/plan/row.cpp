@@ -43,13 +43,13 @@ std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
 }
 
 std::string precision_of(const RunSettings& settings, const PreparedModel& model) {
-  return model.identity.weights == "given" && !settings.precision_asked ? "as_is" : settings.precision;
+  return model.identity.weights == Weights::kGiven && !settings.precision_asked ? "as_is" : settings.precision;
 }
 
 Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
   Record row = model.identity;
   if (const Result<CacheVariant>* variant = model.variant_for(target.engine)) {
-    row.kv_cache = zoo::kv_cache_name(*variant ? (*variant)->kv_cache : settings.kv_cache);
+    row.kv_cache = *variant ? (*variant)->kv_cache : settings.kv_cache;
     row.config_hash = *variant ? (*variant)->config_hash : std::string();
     row.graph_hash = *variant ? (*variant)->graph_hash : std::string();
   }
@@ -65,20 +65,20 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.engine = target.engine.substr(0, target.engine.find('@'));
   row.engine_version = target.found.version;
   row.engine_options = options_text(settings.engine_options);
-  row.spin = settings.spin;
+  row.spin = from_word<Spin>(settings.spin);
   row.hardware = target.hardware;
   row.device = target.device.id.empty() ? target.hardware : target.device.id;
   row.device_type = target.hardware;
   row.device_name = target.device.name;
   row.precision = precision_of(settings, model);
   row.dtype = row.precision;
-  row.contract = "e2e_host";
+  row.contract = Contract::kHost;
   row.seed = static_cast<std::int64_t>(settings.seed);
   row.data_source = settings.data.empty() ? "synthetic" : settings.data.string();
   row.measure_plan = plan_text(settings.measure);
   row.reference = "none";
-  if (target.device.simulated) row.add_flag(flag::kSimulated);
-  if (target.device.software) row.add_flag(flag::kSoftware);
+  if (target.device.simulated) row.flags.add(Flag::kSimulated);
+  if (target.device.software) row.flags.add(Flag::kSoftware);
   return row;
 }
 
@@ -132,11 +132,12 @@ void set_load(Record& row, const LoadReply& loaded) {
 
 void set_effective(Record& row, const EngineOptions& effective) {
   row.effective_options = options_text(effective);
-  row.effective_spin = row.denormals = "unknown";
+  row.effective_spin = EffectiveSpin::kUnknown;
+  row.denormals = Denormals::kUnknown;
   for (const auto& [key, value] : effective) {
     if (key == "precision") row.effective_precision = value;
-    if (key == "spin") row.effective_spin = value;
-    if (key == "denormals") row.denormals = value;
+    if (key == "spin") row.effective_spin = from_word<EffectiveSpin>(value).value_or(EffectiveSpin::kUnknown);
+    if (key == "denormals") row.denormals = from_word<Denormals>(value).value_or(Denormals::kUnknown);
     if (key == "threads") row.effective_threads = parse_number<std::int64_t>(value);
   }
 }
@@ -146,7 +147,7 @@ void set_memory(Record& row, const MeasureReply& measured, const LoadReply& load
   row.memory_avg_mb = megabytes(measured.mean_rss_bytes);
   if (measured.peak_rss_bytes > loaded.rss_before_model_bytes && loaded.rss_before_model_bytes > 0)
     row.memory_model_mb = megabytes(measured.peak_rss_bytes - loaded.rss_before_model_bytes);
-  row.memory_source = warm ? "process_warm" : "process";
+  row.memory_source = warm ? MemorySource::kWarmProcess : MemorySource::kProcess;
 }
 
 }  // namespace assay

@@ -38,7 +38,7 @@ Json to_json(const ZooBuild& build) {
           {"precision", build.precision},
           {"weights_rounded_to", name_of(build.weights_rounded_to)},
           {"generates", build.generates},
-          {"kv_cache", zoo::kv_cache_name(build.kv_cache)}};
+          {"kv_cache", to_string(build.kv_cache)}};
 }
 
 // Both throw what nlohmann throws, and invalid_argument; artefact_from_json() converts it to an Error.
@@ -59,7 +59,7 @@ ZooBuild zoo_build_from(const Json& json) {
   build.precision = json.at("precision");
   build.weights_rounded_to = dtype_at(json, "weights_rounded_to");
   build.generates = json.at("generates");
-  const std::optional<zoo::KvCache> kv_cache = zoo::find_kv_cache(json.at("kv_cache").get<std::string>());
+  const std::optional<KvCache> kv_cache = from_word<KvCache>(json.at("kv_cache").get<std::string>());
   if (!kv_cache) throw std::invalid_argument(fmt::format("\"kv_cache\" is {}", json.at("kv_cache").dump()));
   build.kv_cache = *kv_cache;
   return build;
@@ -237,7 +237,7 @@ Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& 
   // For a reference it is built while other models of the run exist already.
   if (build.weights_rounded_to) request.max_weight_bytes = free_memory() / 2;
   Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
-  if (build.kv_cache != zoo::KvCache::kGrowing) {
+  if (build.kv_cache != KvCache::kGrowing) {
     ASSAY_TRY(const CacheGraph graph, build_cache_graph(request, build.kv_cache, artefact.model));
     if (graph.prompt) artefact.step_model = graph.model.path;
   } else if (build.generates) {

@@ -34,7 +34,7 @@ struct ZooBuild {
   std::string precision = "float32";
   std::optional<DType> weights_rounded_to{};  ///< the reference of a 16-bit model: float32 with these values
   bool generates = false;  ///< graphs for generation (bench/prepare/generation.hpp) instead of one forward pass
-  zoo::KvCache kv_cache = zoo::KvCache::kGrowing;
+  KvCache kv_cache = KvCache::kGrowing;
 
   /// The request for a whole model.
   [[nodiscard]] zoo::BuildRequest request() const;

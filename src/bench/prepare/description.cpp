@@ -18,7 +18,7 @@ zoo::BuildRequest graph_request(const ZooBuild& build) {
   return request;
 }
 
-Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::KvCache kv_cache, const fs::path& file) {
+Result<CacheVariant> describe_graph(const ZooDescription& model, KvCache kv_cache, const fs::path& file) {
   zoo::BuildRequest request = graph_request(model.build);
   ASSAY_TRY(CacheGraph graph, build_cache_graph(request, kv_cache, file));
   CacheVariant variant{.artefact = {.zoo = model.build},
@@ -36,24 +36,24 @@ Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::KvCache kv
 // every engine, so that their rows can be compared.
 Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine, const fs::path& file) {
   ASSAY_TRY(CacheGraph graph, describe_stateful(*model.generation));
-  if (const auto built = describe_graph(model, zoo::KvCache::kRuntime, file))
+  if (const auto built = describe_graph(model, KvCache::kRuntime, file))
     graph.model.config_hash = built->config_hash;
   CacheVariant variant{.artefact = {.zoo = model.build, .converter = engine},
                        .info = std::move(graph.info),
                        .generation = std::move(graph.generation),
-                       .kv_cache = zoo::KvCache::kRuntime};
+                       .kv_cache = KvCache::kRuntime};
   variant.config_hash = graph.model.config_hash;
   return variant;
 }
 
-bool runs_caches(const EngineEntry& engine, zoo::KvCache kv_cache) {
-  return std::ranges::find(engine.kv_cache, zoo::kv_cache_name(kv_cache)) != engine.kv_cache.end();
+bool runs_caches(const EngineEntry& engine, KvCache kv_cache) {
+  return std::ranges::find(engine.kv_cache, to_string(kv_cache)) != engine.kv_cache.end();
 }
 
 // Adds an error for each engine whose engine.json does not list this kind of KV cache.
-void refuse_where_missing(zoo::KvCache kv_cache, const std::vector<std::string>& engines,
+void refuse_where_missing(KvCache kv_cache, const std::vector<std::string>& engines,
                           const EngineRegistry& registry, std::map<std::string, Result<CacheVariant>>& variants) {
-  const std::string_view name = zoo::kv_cache_name(kv_cache);
+  const std::string_view name = to_string(kv_cache);
   for (const std::string& engine : engines) {
     const EngineEntry* entry = registry.entry(engine);
     if (entry == nullptr || runs_caches(*entry, kv_cache)) continue;
@@ -112,23 +112,23 @@ Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path&
 }
 
 std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model,
-                                                              std::optional<zoo::KvCache> requested,
+                                                              std::optional<KvCache> requested,
                                                               const std::vector<std::string>& engines,
                                                               const EngineRegistry& registry) {
   std::map<std::string, Result<CacheVariant>> variants;
   if (!model.generation) return variants;
-  const zoo::KvCache kv_cache = requested.value_or(zoo::KvCache::kGrowing);
+  const KvCache kv_cache = requested.value_or(KvCache::kGrowing);
   const auto file = [&] { return model.folder->path() / fmt::format("variant{}.onnx", variants.size()); };
   for (const std::string& engine : engines) {
     const EngineEntry* entry = registry.entry(engine);
     const bool only_static =
-        entry != nullptr && !runs_caches(*entry, zoo::KvCache::kGrowing) && runs_caches(*entry, zoo::KvCache::kStatic);
+        entry != nullptr && !runs_caches(*entry, KvCache::kGrowing) && runs_caches(*entry, KvCache::kStatic);
     if (!requested && only_static && !variants.contains(engine))
-      variants.emplace(engine, describe_graph(model, zoo::KvCache::kStatic, file()));
+      variants.emplace(engine, describe_graph(model, KvCache::kStatic, file()));
   }
-  if (kv_cache != zoo::KvCache::kRuntime) {
+  if (kv_cache != KvCache::kRuntime) {
     refuse_where_missing(kv_cache, engines, registry, variants);
-    if (kv_cache == zoo::KvCache::kStatic) variants.emplace("", describe_graph(model, kv_cache, file()));
+    if (kv_cache == KvCache::kStatic) variants.emplace("", describe_graph(model, kv_cache, file()));
     return variants;
   }
   for (const std::string& engine : engines) {

@@ -52,7 +52,7 @@ struct CacheVariant {
   Generation generation{};  ///< its lengths are the cell's to set
   std::string config_hash{};
   std::string graph_hash{};  ///< "": known when a converter has written the file
-  zoo::KvCache kv_cache = zoo::KvCache::kStatic;
+  KvCache kv_cache = KvCache::kStatic;
   bool own_prompt = false;  ///< the prompt has the graph that it has with a growing cache
 };
 
@@ -60,7 +60,7 @@ struct CacheVariant {
 /// support the kind has an error. nullopt: no kind was requested; the caches grow, except on engines that run static
 /// ones only.
 [[nodiscard]] std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model,
-                                                                            std::optional<zoo::KvCache> requested,
+                                                                            std::optional<KvCache> requested,
                                                                             const std::vector<std::string>& engines,
                                                                             const EngineRegistry& registry);
 

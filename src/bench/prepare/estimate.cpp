@@ -110,7 +110,7 @@ DiskUse disk_use(std::uint64_t weight_bytes, const RunSettings& settings, const 
   const auto is_converted = [](const EngineEntry& engine) {
     return engine.runtime_cache && !engine.runtime_cache->converter.empty();
   };
-  if (generates && settings.kv_cache == zoo::KvCache::kRuntime && std::ranges::any_of(engines, is_converted))
+  if (generates && settings.kv_cache == KvCache::kRuntime && std::ranges::any_of(engines, is_converted))
     add("its conversion", weight_bytes);
   if (settings.verify && std::ranges::any_of(engines, &EngineEntry::needs_model)) {
     // The reference computes in float32, with the weights of the other precision.

@@ -102,7 +102,7 @@ TEST(DiskUseTest, CountsAllFilesThatAreThereAtOnce) {
   EXPECT_EQ(bytes(settings, computes), 2 * kModel);
   EXPECT_EQ(bytes(settings, fixed), 2 * kModel) << "the reference is done when shapes are fixed";
   EXPECT_EQ(bytes(settings, converts), 2 * kModel) << "a growing KV cache";
-  settings.kv_cache = zoo::KvCache::kRuntime;
+  settings.kv_cache = KvCache::kRuntime;
   EXPECT_EQ(bytes(settings, converts), 3 * kModel);
   EXPECT_EQ(disk_use(kModel, settings, {converts}, false).bytes, 2 * kModel) << "it does not generate";
   settings.precision = "float16";
@@ -184,7 +184,7 @@ TEST_F(FittingTest, WhatIsTooSlowIsReplacedByTheLargestThatIsNotAndSaysSo) {
   const PreparedModel model = prepared(true, 100 * kGiga);
   EXPECT_EQ(model.identity.model_id, "WinKawaks/vit-tiny-patch16-224");
   EXPECT_EQ(model.identity.size, "tiny");
-  EXPECT_TRUE(model.identity.has_flag(flag::kScaled));
+  EXPECT_TRUE(model.identity.flags.has(Flag::kScaled));
   EXPECT_THAT(model.note, HasSubstr("stands in for google/vit-base-patch16-224: a cell takes about"));
   EXPECT_THAT(model.note, HasSubstr("--timeout gives 1 s"));
 }
@@ -218,7 +218,7 @@ TEST_F(FittingTest, WhereAllAreTooSlowTheQuickestRuns) {
 TEST_F(FittingTest, WhatWasNamedIsNotReplaced) {
   const PreparedModel model = prepared(false, 1e3);
   EXPECT_EQ(model.identity.model_id, "google/vit-base-patch16-224");
-  EXPECT_FALSE(model.identity.has_flag(flag::kScaled));
+  EXPECT_FALSE(model.identity.flags.has(Flag::kScaled));
   EXPECT_EQ(model.note.find("stands in"), std::string::npos);
   EXPECT_EQ(asked_, 0);
 }

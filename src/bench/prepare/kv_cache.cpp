@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view kPositions = "cache_position", kCache = "cache";
 
-tl::unexpected<Error> no_such_cache(zoo::KvCache kv_cache) {
-  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: kv_cache = {}", zoo::kv_cache_name(kv_cache)),
+tl::unexpected<Error> no_such_cache(KvCache kv_cache) {
+  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: kv_cache = {}", to_string(kv_cache)),
               "models that generate have a static KV cache, and decoders whose prompt needs no graph of its own a "
               "runtime one; use --kv-cache growing");
 }
@@ -60,24 +60,24 @@ std::string whole_mask(const ModelInfo& info) {
 
 fs::path cache_step_file(const fs::path& prompt) { return fs::path(prompt).replace_extension(".step.onnx"); }
 
-Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
+Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, KvCache kv_cache,
                                      const std::filesystem::path& file) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
   const bool alone = kind == zoo::Generates::kFromEmptyPast;
-  if (!alone && (kind == zoo::Generates::kNothing || kv_cache != zoo::KvCache::kStatic)) return no_such_cache(kv_cache);
-  const auto build = [&](zoo::Part part, zoo::KvCache cache, const fs::path& to) {
+  if (!alone && (kind == zoo::Generates::kNothing || kv_cache != KvCache::kStatic)) return no_such_cache(kv_cache);
+  const auto build = [&](zoo::Part part, KvCache cache, const fs::path& to) {
     request.part = part;
     request.last_logits_only = true;
     request.kv_cache = cache;
     Result<zoo::BuiltModel> built = zoo::build(request, to);
     request.part = zoo::Part::kWhole;
     request.last_logits_only = false;
-    request.kv_cache = zoo::KvCache::kGrowing;
+    request.kv_cache = KvCache::kGrowing;
     return built;
   };
   CacheGraph graph;
   if (!alone) {
-    ASSAY_TRY(graph.prompt, build(zoo::Part::kPrefill, zoo::KvCache::kGrowing, file));
+    ASSAY_TRY(graph.prompt, build(zoo::Part::kPrefill, KvCache::kGrowing, file));
   }
   ASSAY_TRY(graph.model, build(zoo::Part::kDecode, kv_cache, alone ? file : cache_step_file(file)));
   ASSAY_TRY(graph.info, inspect_graph(graph.model.path));
@@ -89,10 +89,10 @@ Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv
 }
 
 Result<CacheGraph> describe_stateful(const GenerationGraphs& growing) {
-  if (growing.step) return no_such_cache(zoo::KvCache::kRuntime);
+  if (growing.step) return no_such_cache(KvCache::kRuntime);
   CacheGraph graph{.model = growing.prompt, .info = growing.step_info, .generation = growing.generation};
   graph.model.path.clear();
-  graph.model.kv_cache = zoo::kv_cache_name(zoo::KvCache::kRuntime);
+  graph.model.kv_cache = KvCache::kRuntime;
   graph.model.states.clear();
   graph.generation.states.clear();
   const auto kept = [&](const ModelValue& value) {

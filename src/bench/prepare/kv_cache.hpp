@@ -37,7 +37,7 @@ struct CacheGraph {
 /// its own, that is written to `file`, and the steps' to cache_step_file(). Errors: those of zoo::build; unsupported
 /// ("unsupported: kv_cache = …") for a model that does not generate, whose attention this kind of cache cannot express,
 /// or, with the runtime's own cache, whose prompt needs a graph of its own.
-[[nodiscard]] Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
+[[nodiscard]] Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, KvCache kv_cache,
                                                    const std::filesystem::path& file);
 
 /// Beside the prompt's file: "model.onnx" → "model.step.onnx".

@@ -92,14 +92,14 @@ double difference_from_alone(const std::vector<Tensor>& alone, const Tensor& com
 
 class KvCacheOn : public ::testing::TestWithParam<Case> {
  protected:
-  void compare(zoo::KvCache kind, const std::string& engine) {
+  void compare(KvCache kind, const std::string& engine) {
     for (const std::string& needed : {std::string("onnxruntime"), engine})
       if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
     Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
     const auto graph = build_cache_graph(growing.request, kind, bench_.folder.path() / "cache.onnx");
     ASSERT_TRUE(graph) << to_string(graph.error());
-    EXPECT_EQ(growing.request.kv_cache, zoo::KvCache::kGrowing) << "left as it was";
-    EXPECT_EQ(graph->model.kv_cache, zoo::kv_cache_name(kind));
+    EXPECT_EQ(growing.request.kv_cache, KvCache::kGrowing) << "left as it was";
+    EXPECT_EQ(graph->model.kv_cache, kind);
     EXPECT_NE(graph->model.config_hash, growing.graphs.prompt.config_hash);
     EXPECT_EQ(graph->model.weights_hash, growing.graphs.prompt.weights_hash);
     expect_as_growing(bench_, growing, *graph, engine);
@@ -108,12 +108,12 @@ class KvCacheOn : public ::testing::TestWithParam<Case> {
   Bench bench_;
 };
 
-TEST_P(KvCacheOn, RuntimeComputesWhatGrowingComputes) { compare(zoo::KvCache::kRuntime, "onnxruntime"); }
+TEST_P(KvCacheOn, RuntimeComputesWhatGrowingComputes) { compare(KvCache::kRuntime, "onnxruntime"); }
 // Assay's own sets have no such prompts (docs/metrics.md, "Generative models"); this is what the graph can take.
 TEST_P(KvCacheOn, RuntimeContinuesPromptsOfUnequalLengthsAsIfEachWereAlone) {
   if (const std::string why = bench_.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
   Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
-  const auto graph = build_cache_graph(growing.request, zoo::KvCache::kRuntime, bench_.folder.path() / "cache.onnx");
+  const auto graph = build_cache_graph(growing.request, KvCache::kRuntime, bench_.folder.path() / "cache.onnx");
   ASSERT_TRUE(graph) << to_string(graph.error());
   const std::vector<Tensor> alone = run_each_alone(bench_, growing);
   ASSERT_EQ(alone.size(), kLengths.size());
@@ -146,7 +146,7 @@ TEST_P(KvCacheOn, StatefulComputesWhatGrowingComputes) {
   Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
   const auto graph = make_stateful(growing.graphs, stateful_with(bench_), bench_.folder.path() / "stateful.xml");
   ASSERT_TRUE(graph) << to_string(graph.error());
-  EXPECT_EQ(graph->model.kv_cache, "runtime");
+  EXPECT_EQ(graph->model.kv_cache, KvCache::kRuntime);
   EXPECT_EQ(graph->model.path.extension(), ".xml");
   EXPECT_THAT(graph->generation.states, ::testing::IsEmpty());
   EXPECT_EQ(graph->note, "") << "each attention is one operator with its cache";
@@ -176,7 +176,7 @@ TEST(KvCache, OfEveryGoldenThatBeginsWithAnEmptyPastAgreesWithGrowing) {
     request.config = *config;
     request.model_class = model_class;
     std::optional<Growing> growing;
-    for (const zoo::KvCache kind : {zoo::KvCache::kRuntime, zoo::KvCache::kStatic}) {
+    for (const KvCache kind : {KvCache::kRuntime, KvCache::kStatic}) {
       const auto graph = build_cache_graph(request, kind, bench.folder.path() / "cache.onnx");
       if (!graph) {
         EXPECT_EQ(graph.error().code, ErrorCode::kUnsupported) << to_string(graph.error());
@@ -184,7 +184,7 @@ TEST(KvCache, OfEveryGoldenThatBeginsWithAnEmptyPastAgreesWithGrowing) {
       }
       if (!growing) growing = Growing::make(bench, *config, model_class);
       expect_as_growing(bench, *growing, *graph, "onnxruntime");
-      ++(kind == zoo::KvCache::kRuntime ? runtime : fixed_length);
+      ++(kind == KvCache::kRuntime ? runtime : fixed_length);
     }
     if (!openvino) continue;
     if (!growing) growing = Growing::make(bench, *config, model_class);
@@ -282,20 +282,20 @@ TEST(KvCache, WhatTheConverterDoesNotCountIsUnknown) {
 
 TEST(KvCache, IsRefusedIfTheGraphOrTheAttentionDoesNotSupportIt) {
   const TemporaryDirectory folder = TemporaryDirectory::create("assay-kv-cache-test-").value();
-  const auto refusal = [&](const char* golden, const Json& changes, zoo::KvCache kind) {
+  const auto refusal = [&](const char* golden, const Json& changes, KvCache kind) {
     zoo::BuildRequest request;
     request.config = read_json(fs::path(ASSAY_SOURCE_DIR) / "tests/goldens" / golden / "config.json").value();
     request.config.update(changes);
     const auto graph = build_cache_graph(request, kind, folder.path() / "cache.onnx");
-    EXPECT_EQ(request.kv_cache, zoo::KvCache::kGrowing);
+    EXPECT_EQ(request.kv_cache, KvCache::kGrowing);
     EXPECT_EQ(request.part, zoo::Part::kWhole);
     return graph ? std::string() : to_string(graph.error());
   };
-  EXPECT_THAT(refusal("t5", Json::object(), zoo::KvCache::kRuntime), HasSubstr("unsupported: kv_cache = runtime"));
-  EXPECT_THAT(refusal("bert", Json::object(), zoo::KvCache::kStatic), HasSubstr("unsupported: kv_cache = static"));
-  EXPECT_EQ(refusal("t5", Json::object(), zoo::KvCache::kStatic), "");
-  EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kRuntime), HasSubstr("a multiple of 8"));
-  EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kStatic), "");
+  EXPECT_THAT(refusal("t5", Json::object(), KvCache::kRuntime), HasSubstr("unsupported: kv_cache = runtime"));
+  EXPECT_THAT(refusal("bert", Json::object(), KvCache::kStatic), HasSubstr("unsupported: kv_cache = static"));
+  EXPECT_EQ(refusal("t5", Json::object(), KvCache::kStatic), "");
+  EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, KvCache::kRuntime), HasSubstr("a multiple of 8"));
+  EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, KvCache::kStatic), "");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
     return fail(ErrorCode::kUnsupported,
                 fmt::format("--scale {}: the layers of a model file cannot be changed", settings.scale));
   model.artefact.file = found.path;
-  model.identity.weights = "given";
+  model.identity.weights = Weights::kGiven;
   model.identity.size = "as_is";
   return found.kind == Kind::kOnnxFile ? prepare_onnx(model, with) : prepare_runtime_file(model, found.format, with);
 }

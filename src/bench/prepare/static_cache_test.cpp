@@ -88,10 +88,10 @@ std::string name_of(const std::string& model, const Delivery& delivery) {
 void compare(Bench& bench, const Json& config, const std::string& model_class, const Delivery& delivery) {
   Growing growing = Growing::make(bench, config, model_class);
   const fs::path& folder = bench.folder.path();
-  const auto graph = build_cache_graph(growing.request, zoo::KvCache::kStatic, folder / "cache.onnx");
+  const auto graph = build_cache_graph(growing.request, KvCache::kStatic, folder / "cache.onnx");
   ASSERT_TRUE(graph) << to_string(graph.error());
-  EXPECT_EQ(growing.request.kv_cache, zoo::KvCache::kGrowing) << "left as it was";
-  EXPECT_EQ(graph->model.kv_cache, zoo::kv_cache_name(zoo::KvCache::kStatic));
+  EXPECT_EQ(growing.request.kv_cache, KvCache::kGrowing) << "left as it was";
+  EXPECT_EQ(graph->model.kv_cache, KvCache::kStatic);
   EXPECT_NE(graph->model.config_hash, growing.graphs.prompt.config_hash);
   EXPECT_EQ(graph->model.weights_hash, growing.graphs.prompt.weights_hash);
   const EngineEntry& engine = *bench.registry().entry(delivery.engine);
@@ -150,7 +150,7 @@ TEST(StaticCache, OfEveryGoldenWhosePromptHasItsOwnGraphAgreesWithGrowing) {
     const auto generates = zoo::generates(*config, request.model_class);
     if (!generates || *generates != zoo::Generates::kAfterPrefill) continue;
     SCOPED_TRACE(folder.path().filename().string());
-    const auto graph = build_cache_graph(request, zoo::KvCache::kStatic, bench.folder.path() / "cache.onnx");
+    const auto graph = build_cache_graph(request, KvCache::kStatic, bench.folder.path() / "cache.onnx");
     if (!graph) {
       EXPECT_EQ(graph.error().code, ErrorCode::kUnsupported) << to_string(graph.error());
       continue;

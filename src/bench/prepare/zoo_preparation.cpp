@@ -34,11 +34,11 @@ void set_built(Record& row, const ZooDescription& described, const ZooSource& so
   row.config_hash = built.config_hash;
   row.weights_hash = built.weights_hash;
   row.builder_version = built.builder_version;
-  row.weights = built.seeded ? "seeded" : "checkpoint";
+  row.weights = built.seeded ? Weights::kSeeded : Weights::kCheckpoint;
   row.size = source.size;
-  if (source.model_id.starts_with("zoo:")) row.add_flag(flag::kScaled);
+  if (source.model_id.starts_with("zoo:")) row.flags.add(Flag::kScaled);
   if (built.seeded) {
-    row.add_flag(flag::kSeeded);
+    row.flags.add(Flag::kSeeded);
     row.seed_scheme = std::string(seed_scheme());
   }
   set_graph(row, described.info);
@@ -84,7 +84,7 @@ class ZooPreparation {
   [[nodiscard]] Result<ZooSource> scaled_source(const ZooSource& source) {
     const bool weights = source.weights.has_value();
     ASSAY_TRY(ZooSource less, scaled(source, settings_.scale, fmt::format("{}*{}", source.size, settings_.scale)));
-    model_.identity.add_flag(flag::kScaled);
+    model_.identity.flags.add(Flag::kScaled);
     if (weights)
       less.note = fmt::format("{}: random weights, because those of its folder are for all layers", model_.choice.name);
     return less;
@@ -164,7 +164,7 @@ class ZooPreparation {
       model_.refusal.reset();
       set_source(model_, candidate.source);
       if (candidate.source.size != size || candidate.source.model_id != id) {
-        model_.identity.add_flag(flag::kScaled);
+        model_.identity.flags.add(Flag::kScaled);
         model_.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model_.choice.name,
                                   candidate.source.model_id, candidate.source.size, id, why);
       }
@@ -195,8 +195,8 @@ class ZooPreparation {
     model_.max_sequence =
         described.info.max_sequence ? described.info.max_sequence : max_sequence_of(described.build.config);
     ASSAY_CHECK_OK(check_cancelled(with_.cancelled));
-    std::optional<zoo::KvCache> requested = settings_.kv_cache;
-    if (settings_.default_kv_cache && requested == zoo::KvCache::kGrowing) requested.reset();
+    std::optional<KvCache> requested = settings_.kv_cache;
+    if (settings_.default_kv_cache && requested == KvCache::kGrowing) requested.reset();
     model_.variants = describe_variants(described, requested, with_.engines, *with_.registry);
     model_.artefact.zoo = described.build;
     model_.graph = described.built.path;

@@ -53,7 +53,7 @@ bool agree(const MachineRate& a, const MachineRate& b) {
 bool shows_speed(const Record& row, int threads) {
   const auto used = row.effective_threads.value_or(row.threads.value_or(0));
   return row.status == CellStatus::kCompleted && row.hardware == "cpu" && row.effective_precision == "float32" &&
-         used == threads && row.streams.value_or(1) == 1 && !row.has_flag(flag::kSimulated) &&
+         used == threads && row.streams.value_or(1) == 1 && !row.flags.has(Flag::kSimulated) &&
          row.latency_p50_ms.value_or(0) > 0;
 }
 

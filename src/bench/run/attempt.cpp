@@ -79,7 +79,7 @@ Status Attempt::run() {
   const WorkTimer::Scope work(services_.timer, Work::kLoading);
   ASSAY_TRY(WorkerPool::Lease leased, services_.workers.acquire(local_, row_.precision, deadline_.left()));
   log_ = services_.workers.log_of(leased.worker());
-  row_.process = leased.warm() ? "warm" : "fresh";
+  row_.process = leased.warm() ? Process::kWarm : Process::kFresh;
   set_load(row_, leased.loaded());
   Status done = use(leased, deadline_);
   // After an error the state of the runtime is unknown.
@@ -112,7 +112,7 @@ Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {
 
 // What engines are compared by: some optimise when they open a model, others when they compile a shape or run it first.
 void Attempt::set_whole_load() {
-  if (row_.process != "fresh" || !row_.model_load_time || !row_.first_inference_ms || !services_.cold) return;
+  if (row_.process != Process::kFresh || !row_.model_load_time || !row_.first_inference_ms || !services_.cold) return;
   (*services_.cold ? row_.load_cold_ms : row_.load_warm_ms) =
       *row_.model_load_time * 1e3 + row_.compilation_time_ms.value_or(0) + *row_.first_inference_ms;
 }
@@ -149,7 +149,7 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   if (!reply) {
     if (samples && samples->samples.size() > 0) {
       summarise(Measurement{}, samples->samples, task_.shape.batch, row_);
-      row_.add_flag(flag::kPartial);
+      row_.flags.add(Flag::kPartial);
       samples_ = std::move(samples->samples);
     }
     return tl::unexpected<Error>(reply.error());
@@ -165,9 +165,9 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   set_prompt_rate(row_, task_);
   set_memory(row_, *reply, leased.loaded(), leased.warm());
   flag_noise(environment_, row_);
-  if (reply->measurement.stop_reason == StopReason::kInterrupted) row_.add_flag(flag::kPartial);
+  if (reply->measurement.stop_reason == StopReason::kInterrupted) row_.flags.add(Flag::kPartial);
   if (reply->measurement.failure) {
-    row_.add_flag(flag::kPartial);
+    row_.flags.add(Flag::kPartial);
     return tl::unexpected<Error>(*reply->measurement.failure);
   }
   if (reply->measurement.stop_reason == StopReason::kInterrupted) return {};

@@ -52,7 +52,7 @@ Result<Launch> CellLauncher::finish_unrun(Record row) const {
 void CellLauncher::refuse(LocalTask& local, std::int64_t round) const {
   Record row = local.task.row;
   row.launch_number = round;
-  row.add_flag(flag::kLimitedByBudget);
+  row.flags.add(Flag::kLimitedByBudget);
   set_refusal(row, {CellStatus::kSkipped, std::string(reason::kNoTime), "--budget left no time for this launch",
                     "a longer --budget, or --resume"});
   Result<Launch> kept = guarded("", [&] { return finish_unrun(row); });
@@ -112,7 +112,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
   if (const Status done = guarded("", attempted); !done) {
     set_failure(row, local.task, done.error());
     // The launches before say more about the cell than one that was interrupted.
-    if (done.error().code == ErrorCode::kCancelled) row.add_flag(flag::kPartial);
+    if (done.error().code == ErrorCode::kCancelled) row.flags.add(Flag::kPartial);
   } else {
     const bool wrong = row.verification == Verification::kWrong;
     row.status = wrong ? CellStatus::kWrong : CellStatus::kCompleted;

@@ -148,7 +148,7 @@ void TaskCompleter::fix_extents(Task& task, const ModelInfo& info) {
   std::string text;
   for (const auto& [symbol, extent] : extents_of(info, task.inputs, all))
     text += fmt::format("{}{}={}", text.empty() ? "" : ";", symbol, extent);
-  if (!all) task.row.shapes = "open";
+  if (!all) task.row.shapes = ShapesForm::kOpen;
   if (text.empty())
     task.load.shape_options.clear();
   else

@@ -35,7 +35,7 @@ Task completed(const PreparedModel& model) {
 TEST(Complete, FixesTheOpenExtentsByTheirNames) {
   const Task task = completed(testing::text_model());
   EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "batch=3;sequence=7")));
-  EXPECT_EQ(task.row.shapes, "static");
+  EXPECT_EQ(task.row.shapes, ShapesForm::kStatic);
 }
 
 TEST(Complete, ExtentsWithoutANameStayOpenAndTheRowSaysSo) {
@@ -45,7 +45,7 @@ TEST(Complete, ExtentsWithoutANameStayOpenAndTheRowSaysSo) {
   model.signatures.emplace("", Signature{*model.info, true, std::nullopt});
   const Task task = completed(model);
   EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "batch=3")));
-  EXPECT_EQ(task.row.shapes, "open");
+  EXPECT_EQ(task.row.shapes, ShapesForm::kOpen);
 }
 
 TEST(Complete, ANameThatCannotBeWrittenStaysOpen) {
@@ -56,7 +56,7 @@ TEST(Complete, ANameThatCannotBeWrittenStaysOpen) {
   const Task task = completed(model);
   EXPECT_EQ(task.row.message, "");
   EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "sequence=7")));
-  EXPECT_EQ(task.row.shapes, "open");
+  EXPECT_EQ(task.row.shapes, ShapesForm::kOpen);
 }
 
 TEST(Complete, AnOperatorThatTheDialectLacksIsRefusedByNameBeforeAnythingRuns) {
@@ -116,8 +116,8 @@ TEST(Complete, ADecoderOnFixedShapesHasOneFileForThePromptAndOneForTheSteps) {
   const TemporaryDirectory folder = TemporaryDirectory::create().value();
   const Task task = generating("gpt2", folder);
   ASSERT_TRUE(task.runs()) << task.row.message;
-  EXPECT_EQ(task.row.kv_cache, "static") << "nothing was requested, and the engine runs no other";
-  EXPECT_EQ(task.row.shapes, "static");
+  EXPECT_EQ(task.row.kv_cache, KvCache::kStatic) << "nothing was requested, and the engine runs no other";
+  EXPECT_EQ(task.row.shapes, ShapesForm::kStatic);
   const std::int64_t cache = 5 + 4 - 1;
   EXPECT_EQ(task.variant->generation.cache_tokens, cache);
   EXPECT_EQ(task.artefact.shapes.at("input_ids"), (Shape{2, 5}));

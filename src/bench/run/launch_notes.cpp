@@ -43,9 +43,9 @@ void describe_launch(const LocalTask& local, Launch& launch) {
   if (!row.latency_p50_ms || !settled(row)) return;
   const auto ended = 1 + std::ranges::count_if(local.launches, [](const Launch& each) { return settled(each.row); });
   if (ended >= local.task.launches) {
-    if (ended < row.planned_launches.value_or(ended)) row.add_flag(flag::kLimitedByBudget);
+    if (ended < row.planned_launches.value_or(ended)) row.flags.add(Flag::kLimitedByBudget);
   } else if (fills_its_time(shared_time(local.task), run_time(row))) {
-    row.add_flag(flag::kLimitedByMaxTime);
+    row.flags.add(Flag::kLimitedByMaxTime);
   }
 }
 

@@ -77,7 +77,7 @@ TEST_F(Launching, EachRoundHasAFreshWorkerAndStartsWithTheNextShape) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     EXPECT_EQ(rows_[i].batch_size, settings_.batch_sizes[i]) << "in the order of the plan";
     EXPECT_EQ(rows_[i].launches, 3);
-    EXPECT_EQ(rows_[i].latency_p50_interval, "launches");
+    EXPECT_EQ(rows_[i].latency_p50_interval, IntervalScope::kLaunches);
     EXPECT_EQ(rows_[i].verification, Verification::kVerified) << rows_[i].message;
   }
   EXPECT_THAT(list_bundles(folder_.path() / "spool").value(), SizeIs(9));
@@ -89,7 +89,7 @@ TEST_F(Launching, WithoutWarmWorkersEachLaunchHasItsProcess) {
   services.keep_workers = false;
   run(tasks(), services);
   ASSERT_THAT(launches_, SizeIs(9));
-  for (const Launch& launch : launches_) EXPECT_EQ(launch.row.process, "fresh");
+  for (const Launch& launch : launches_) EXPECT_EQ(launch.row.process, Process::kFresh);
 }
 
 TEST_F(Launching, ACellThatCrashesIsNotLaunchedAgainAndTheOthersGoOn) {
@@ -274,7 +274,7 @@ TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
       EXPECT_EQ(row.launches, rounds);
       EXPECT_EQ(row.planned_launches, 3);
       EXPECT_EQ(row.message, fmt::format("{} of 3 launches: --budget left no time for more", rounds));
-      EXPECT_TRUE(row.has_flag(flag::kLimitedByBudget));
+      EXPECT_TRUE(row.flags.has(Flag::kLimitedByBudget));
       const Record stored = row_of_bundles(services.spool, row.task_key);
       EXPECT_EQ(std::tuple(stored.status, stored.launches, stored.flags, stored.message),
                 std::tuple(row.status, row.launches, row.flags, row.message));
@@ -292,11 +292,11 @@ TEST_F(Launching, FewerPlannedLaunchesForTheBudgetAreSaid) {
   ASSERT_THAT(rows_, SizeIs(3));
   for (const Record& row : rows_) {
     EXPECT_EQ(row.launches, 2);
-    EXPECT_TRUE(row.has_flag(flag::kLimitedByBudget));
+    EXPECT_TRUE(row.flags.has(Flag::kLimitedByBudget));
     EXPECT_EQ(row.message, "2 of 3 launches: --budget left no time for more");
   }
   for (const Launch& launch : launches_)
-    EXPECT_EQ(launch.row.has_flag(flag::kLimitedByBudget), launch.row.launch_number == 2) << "the last one knows";
+    EXPECT_EQ(launch.row.flags.has(Flag::kLimitedByBudget), launch.row.launch_number == 2) << "the last one knows";
 }
 
 TEST_F(Launching, APairThatIsUndecidedGetsFurtherRounds) {

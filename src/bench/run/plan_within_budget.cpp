@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 // Whether the runtime gets static shapes, although it accepts others.
-bool may_be_dynamic(const Task& task) { return !task.static_shapes && task.row.shapes == "static"; }
+bool may_be_dynamic(const Task& task) { return !task.static_shapes && task.row.shapes == ShapesForm::kStatic; }
 
 // The loads of all launches of the tasks.
 double static_loads_s(const std::vector<Task>& tasks) {
@@ -43,7 +43,7 @@ bool same_cell(const Task& a, const Task& b) {
   const auto key = [](const Task& task) {
     const CellShape& shape = task.shape;
     return std::tuple(shape.batch, shape.sequence, shape.output_tokens, shape.streams, shape.threads,
-                      std::string(task.row.precision), std::string(task.row.kv_cache));
+                      std::string(task.row.precision), std::string(to_string(task.row.kv_cache)));
   };
   return key(a) == key(b);
 }

@@ -122,9 +122,9 @@ TEST(PlanWithinBudget, CellsThatHadNoStaticShapesStayAsTheyAre) {
     return plan_within_budget(models, {fixes}, settings, testing::run_info(), notes);
   };
   const std::vector<std::vector<Task>> before = plan_for({}), after = plan_for(1s);
-  ASSERT_EQ(before.at(0).at(0).row.shapes, "static");
-  EXPECT_EQ(after.at(0).at(0).row.shapes, "dynamic");
-  ASSERT_EQ(before.at(1).at(0).row.shapes, "open");
+  ASSERT_EQ(before.at(0).at(0).row.shapes, ShapesForm::kStatic);
+  EXPECT_EQ(after.at(0).at(0).row.shapes, ShapesForm::kDynamic);
+  ASSERT_EQ(before.at(1).at(0).row.shapes, ShapesForm::kOpen);
   EXPECT_EQ(to_json(after.at(1).at(0)), to_json(before.at(1).at(0)));
 }
 

@@ -70,7 +70,7 @@ TEST(Rounds, AfterALaunchThatDidNotEndWellThereIsNoOther) {
     EXPECT_EQ(missing_launches(cell), 0) << to_string(status);
   }
   LocalTask cut = cell_of("a", {1});
-  cut.launches[0].row.add_flag(flag::kPartial);
+  cut.launches[0].row.flags.add(Flag::kPartial);
   EXPECT_EQ(missing_launches(cut), 0);
 }
 
@@ -176,8 +176,8 @@ TEST(Rounds, ACellLacksLaunchesIfResumingAddsSome) {
   EXPECT_TRUE(lacks_launches(cell_of("a", {1, 1})));
   EXPECT_FALSE(lacks_launches(cell_of("a", {1, 1, 1})));
   LocalTask cell = cell_of("a", {1, 1, 1});
-  cell.launches[2].row.add_flag(flag::kPartial);
-  cell.launches[2].row.stop_reason = "interrupted";
+  cell.launches[2].row.flags.add(Flag::kPartial);
+  cell.launches[2].row.stop_reason = StopReasons{StopReason::kInterrupted};
   EXPECT_EQ(missing_launches(cell), 0) << "not in this invocation";
   EXPECT_TRUE(lacks_launches(cell));
   cell = cell_of("a", {1});

@@ -20,8 +20,8 @@ void add_setting(Json& json, const char* name, const T& value) {
     json[name] = worker_protocol::encode(value);
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     json[name] = value.string();
-  } else if constexpr (std::is_same_v<T, zoo::KvCache>) {
-    json[name] = zoo::kv_cache_name(value);
+  } else if constexpr (std::is_same_v<T, KvCache>) {
+    json[name] = to_string(value);
   } else if constexpr (std::is_same_v<T, std::optional<std::chrono::nanoseconds>>) {
     json[name] = value ? Json(value->count()) : Json();
   } else {

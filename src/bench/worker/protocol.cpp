@@ -170,6 +170,8 @@ template <>
 inline constexpr ErrorCode kLast<ErrorCode> = ErrorCode::kInternal;
 template <>
 inline constexpr StopReason kLast<StopReason> = StopReason::kFailure;
+template <>
+inline constexpr stats::SteadyClass kLast<stats::SteadyClass> = stats::SteadyClass::kUnsteady;
 
 template <class T>
 void from(const Json& json, T& x);

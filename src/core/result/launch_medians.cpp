@@ -19,8 +19,8 @@ std::string launch_medians_text(std::span<const LaunchMedian> medians) {
   return text;
 }
 
-Result<std::vector<LaunchMedian>> parse_launch_medians(std::string_view text) {
-  std::vector<LaunchMedian> medians;
+Result<LaunchMedians> parse_launch_medians(std::string_view text) {
+  LaunchMedians medians;
   for (const std::string& part : split(text, ' ')) {
     if (part.empty()) continue;
     const std::size_t colon = part.find(':');
@@ -38,7 +38,7 @@ Result<std::vector<LaunchMedian>> parse_launch_medians(std::string_view text) {
 }
 
 std::vector<LaunchMedian> launch_medians(const Record& row) {
-  std::vector<LaunchMedian> medians = parse_launch_medians(row.launch_p50_ms).value_or(std::vector<LaunchMedian>());
+  LaunchMedians medians = row.launch_p50_ms;
   if (row.launch_p50_ms.empty() && row.latency_p50_ms)
     medians.push_back({row.launch_number.value_or(1), *row.latency_p50_ms});
   std::ranges::sort(medians, {}, &LaunchMedian::launch);
@@ -46,7 +46,7 @@ std::vector<LaunchMedian> launch_medians(const Record& row) {
 }
 
 bool was_refused(const Record& launch) {
-  return launch.status == CellStatus::kSkipped && launch.has_flag(flag::kLimitedByBudget);
+  return launch.status == CellStatus::kSkipped && launch.flags.has(Flag::kLimitedByBudget);
 }
 
 bool has_fewer_launches(const Record& row) {
@@ -56,9 +56,9 @@ bool has_fewer_launches(const Record& row) {
 std::string why_fewer_launches(const Record& row) {
   if (!has_fewer_launches(row)) return "";
   std::vector<std::string> reasons;
-  if (row.has_flag(flag::kLimitedByMaxTime))
+  if (row.flags.has(Flag::kLimitedByMaxTime))
     reasons.emplace_back("a warm-up and three runs take all the time of a cell (--max-time)");
-  if (row.has_flag(flag::kLimitedByBudget)) reasons.emplace_back("--budget left no time for more");
+  if (row.flags.has(Flag::kLimitedByBudget)) reasons.emplace_back("--budget left no time for more");
   return join(reasons, ", and ");
 }
 

@@ -44,10 +44,10 @@ TEST(LaunchMedians, ARowWithoutTheFieldIsOneLaunch) {
   row.launch_number = 4;
   EXPECT_EQ(launch_medians(row)[0].launch, 4);
   EXPECT_EQ(launch_medians(row)[0].p50_ms, 2.5);
-  row.launch_p50_ms = "7:2 1:3";
+  row.launch_p50_ms = *parse_launch_medians("7:2 1:3");
   ASSERT_EQ(launch_medians(row).size(), 2U);
   EXPECT_EQ(launch_medians(row)[0].launch, 1) << "by number";
-  row.launch_p50_ms = "nonsense";
+  row.launch_p50_ms = *parse_launch_medians("nonsense");
   EXPECT_TRUE(launch_medians(row).empty());
 }
 
@@ -60,10 +60,10 @@ TEST(LaunchesNote, IsMadeFromTheCountsAndFlags) {
   row.planned_launches = 3;
   EXPECT_TRUE(has_fewer_launches(row));
   EXPECT_EQ(launches_note(row), "") << "no flag says why";
-  row.add_flag(flag::kLimitedByBudget);
+  row.flags.add(Flag::kLimitedByBudget);
   EXPECT_EQ(why_fewer_launches(row), "--budget left no time for more");
   EXPECT_EQ(launches_note(row), "2 of 3 launches: --budget left no time for more");
-  row.add_flag(flag::kLimitedByMaxTime);
+  row.flags.add(Flag::kLimitedByMaxTime);
   EXPECT_EQ(why_fewer_launches(row),
             "a warm-up and three runs take all the time of a cell (--max-time), and --budget left no time for more");
   row.launches = 3;

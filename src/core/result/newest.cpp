@@ -18,7 +18,7 @@ std::string credible_time(std::string time, WallTime now) {
 void correct_time(Record& row, WallTime now) {
   if (row.timestamp.empty() || is_credible_time(row.timestamp, now)) return;
   row.timestamp = iso8601(now);
-  row.add_flag(flag::kDoubtfulTime);
+  row.flags.add(Flag::kDoubtfulTime);
 }
 
 }  // namespace assay

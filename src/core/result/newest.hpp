@@ -15,7 +15,7 @@
 namespace assay {
 
 /// Whether a result was read from a file instead of measured with this database.
-[[nodiscard]] inline bool is_imported(const Record& row) { return row.has_flag(flag::kImported); }
+[[nodiscard]] inline bool is_imported(const Record& row) { return row.flags.has(Flag::kImported); }
 
 /// Greater is newer: every own result before every imported one, then by time.
 [[nodiscard]] inline std::pair<bool, std::string_view> newness(const Record& row) {

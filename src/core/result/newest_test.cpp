@@ -29,7 +29,7 @@ TEST(Newest, ATimeThatCannotBeTrueIsReplacedByThatOfTheIngestAndFlagged) {
     Record row = at(bad, "noisy");
     correct_time(row, kNow);
     EXPECT_EQ(row.timestamp, iso8601(kNow)) << bad;
-    EXPECT_EQ(row.flags, "doubtful_time,noisy") << bad;
+    EXPECT_EQ(row.flags, Flags({Flag::kDoubtfulTime, Flag::kNoisy})) << bad;
     EXPECT_EQ(credible_time(bad, kNow), iso8601(kNow)) << bad;
   }
 }
@@ -40,7 +40,7 @@ TEST(Newest, OtherTimesStayAlsoOfAClockThatIsSomeHoursAhead) {
     Record row = at(good);
     correct_time(row, kNow);
     EXPECT_EQ(row.timestamp, good);
-    EXPECT_EQ(row.flags, "") << good;
+    EXPECT_EQ(row.flags, Flags()) << good;
     EXPECT_EQ(credible_time(good, kNow), good);
   }
 }

@@ -10,23 +10,31 @@
 
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
+#include "core/result/launch_medians.hpp"
 
 namespace assay {
 namespace {
 
-// Flags are a sorted set, stored as text.
-std::vector<std::string> flag_list(std::string_view flags) {
-  return flags.empty() ? std::vector<std::string>{} : split(flags, ',');
-}
-
 Json json_value(const Text& value) { return value.empty() ? Json() : Json(sanitise(value)); }
 Json json_value(const Count& value) { return value ? Json(*value) : Json(); }
 Json json_value(const Number& value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
-Json json_value(CellStatus value) { return Json(to_string(value)); }
-Json json_value(Verification value) { return Json(to_string(value)); }
+template <HasWords Enum>
+Json json_value(Enum value) {
+  return Json(to_string(value));
+}
+template <HasWords Enum>
+Json json_value(const Word<Enum>& value) {
+  return value ? Json(to_string(*value)) : Json();
+}
+template <HasWords Enum>
+Json json_value(WordSet<Enum> value) {
+  return value.empty() ? Json() : Json(value.text());
+}
+
+Json json_value(const LaunchMedians& value) { return value.empty() ? Json() : Json(launch_medians_text(value)); }
 
 /// Each reads `json` into `out`, or returns what would be valid.
-using Expected = std::optional<std::string_view>;
+using Expected = std::optional<std::string>;
 Expected read_value(const Json& json, Text& out) {
   if (json.is_null()) return out.clear(), std::nullopt;
   if (!json.is_string()) return "a string or null";
@@ -48,55 +56,60 @@ Expected read_value(const Json& json, Number& out) {
   out = json.get<double>();
   return std::nullopt;
 }
-Expected read_value(const Json& json, CellStatus& out) {
-  const auto value = json.is_string() ? cell_status_from(json.get<std::string>()) : std::nullopt;
-  if (!value) return "completed, wrong, unsupported, failed, unavailable or skipped";
+template <HasWords Enum>
+Expected read_value(const Json& json, Enum& out) {
+  const auto value = json.is_string() ? from_word<Enum>(json.get<std::string>()) : std::nullopt;
+  if (!value) return valid_words<Enum>();
   out = *value;
   return std::nullopt;
 }
-Expected read_value(const Json& json, Verification& out) {
-  const auto value = json.is_string() ? verification_from(json.get<std::string>()) : std::nullopt;
-  if (!value) return "verified, wrong, unverified, degenerate or ill_conditioned";
-  out = *value;
+template <HasWords Enum>
+Expected read_value(const Json& json, Word<Enum>& out) {
+  if (json.is_null()) return out.reset(), std::nullopt;
+  Enum value{};
+  Expected expected = read_value(json, value);
+  if (!expected) out = value;
+  return expected;
+}
+template <HasWords Enum>
+Expected read_value(const Json& json, WordSet<Enum>& out) {
+  const auto set = json.is_null()     ? WordSet<Enum>()
+                   : json.is_string() ? WordSet<Enum>::from_text(json.get<std::string>())
+                                      : std::nullopt;
+  if (!set) return "a list, separated by commas, of " + valid_words<Enum>();
+  out = *set;
+  return std::nullopt;
+}
+
+Expected read_value(const Json& json, LaunchMedians& out) {
+  if (json.is_null()) return out.clear(), std::nullopt;
+  Result<LaunchMedians> medians = json.is_string() ? parse_launch_medians(json.get<std::string>()) : LaunchMedians();
+  if (!json.is_string() || !medians) return "a list like '1:1.234 2:1.24', NUMBER:MILLISECONDS, each number once";
+  out = *std::move(medians);
   return std::nullopt;
 }
 
 }  // namespace
 
-bool lists_flag(std::string_view flags, std::string_view name) {
-  const std::vector<std::string> list = flag_list(flags);
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-bool Record::has_flag(std::string_view name) const { return lists_flag(flags, name); }
-
-void Record::add_flag(std::string_view name) {
-  if (has_flag(name)) return;
-  std::vector<std::string> list = flag_list(flags);
-  list.emplace_back(name);
-  std::sort(list.begin(), list.end());
-  flags = join(list, ",");
-}
-
 bool Record::ranked() const {
   // docs/metrics.md, "Ranked cells", has the same rule as SQL.
   constexpr double kMostNoise = 0.1, kMostNoiseOfLaunches = 0.25, kLeast = 0.5, kMost = 2;
   if (status != CellStatus::kCompleted || verification != Verification::kVerified) return false;
-  for (const std::string_view never : {flag::kSimulated, flag::kSoftware, flag::kPartial, flag::kUnsteady})
-    if (has_flag(never)) return false;
-  const bool of_launches = latency_p50_interval == "launches";
+  for (const Flag never : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial, Flag::kUnsteady})
+    if (flags.has(never)) return false;
+  const bool of_launches = latency_p50_interval == IntervalScope::kLaunches;
   if (latency_p50_quality.starts_with("few") && !of_launches) return false;
   if (!latency_p50_ms) return true;
   if (latency_p50_low_ms && *latency_p50_low_ms < kLeast * *latency_p50_ms) return false;
   if (latency_p50_high_ms && *latency_p50_high_ms > kMost * *latency_p50_ms) return false;
   const double most_noise = of_launches ? kMostNoiseOfLaunches : kMostNoise;
-  return !has_flag(flag::kNoisy) ||
+  return !flags.has(Flag::kNoisy) ||
          (latency_p50_low_ms && latency_p50_high_ms && *latency_p50_low_ms >= (1 - most_noise) * *latency_p50_ms &&
           *latency_p50_high_ms <= (1 + most_noise) * *latency_p50_ms);
 }
 
 bool Record::settled(bool measured) const {
-  if (has_flag(flag::kPartial)) return false;
+  if (flags.has(Flag::kPartial)) return false;
   if (status == CellStatus::kUnsupported) return true;
   const bool ran = status == CellStatus::kCompleted || status == CellStatus::kWrong;
   return ran && (!measured || latency_mean_ms);
@@ -149,7 +162,7 @@ Result<Record> record_from_json(const Json& json) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("a result is a JSON object, not {}", json.type_name()));
   Record record;
   if (const auto form = json.find("form"); form != json.end() && form->is_string())
-    record.kv_cache = kv_cache_of_form(form->get<std::string>());
+    record.kv_cache = from_word<KvCache>(kv_cache_of_form(form->get<std::string>()));
   for (const Field& field : result_fields())
     if (const auto found = json.find(std::string(field.name)); found != json.end())
       ASSAY_CHECK_OK(set_field(record, field, *found));

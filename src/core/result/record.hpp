@@ -14,13 +14,18 @@
 #include <assay/result.hpp>
 
 #include "core/base/json.hpp"
+#include "core/base/words.hpp"
+#include "core/result/facts.hpp"
 #include "core/result/status.hpp"
+#include "core/stats/stats.hpp"
 
 namespace assay {
 
 using Text = std::string;                   ///< "" is stored as NULL
 using Count = std::optional<std::int64_t>;  ///< absent is NULL
 using Number = std::optional<double>;
+template <HasWords Enum>
+using Word = std::optional<Enum>;  ///< absent is NULL
 
 /// New tokens to generate by default.
 inline constexpr std::int64_t kDefaultOutputTokens = 32;
@@ -48,8 +53,6 @@ struct Record {
 #include "core/result/fields.def"
 #undef FIELD
 
-  [[nodiscard]] bool has_flag(std::string_view name) const;
-  void add_flag(std::string_view name);
   /// Completed and verified, and its time may be compared: not simulated, software, partial or unsteady, not a median
   /// of too few samples of one process, and the interval of the median not too wide, above all if it is `noisy`.
   /// Included in rankings, speed-ups and ratings. A row without a latency is ranked if it is verified (docs/metrics.md,
@@ -59,9 +62,6 @@ struct Record {
   /// short. `measured`: one that ran must have a latency (a verification alone has none).
   [[nodiscard]] bool settled(bool measured) const;
 };
-
-/// Whether a list such as Record::flags has this name.
-[[nodiscard]] bool lists_flag(std::string_view flags, std::string_view name);
 
 /// Whether the keys hash a field (core/result/keys.hpp).
 struct Hashing {
@@ -93,7 +93,11 @@ struct Field {
   std::string_view unit;      ///< "ms", "s", "items/s", "MB", …; "" if it has no unit
   std::string_view meaning;   ///< one line, for docs and the comment of the database's column
   using Member =
-      std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*, Verification Record::*>;
+      std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*, Verification Record::*,
+                   Word<Process> Record::*, Word<Spin> Record::*, Word<EffectiveSpin> Record::*,
+                   Word<Denormals> Record::*, Word<Contract> Record::*, Word<MemorySource> Record::*,
+                   Word<IntervalScope> Record::*, Word<stats::SteadyClass> Record::*, Word<KvCache> Record::*,
+                   Word<ShapesForm> Record::*, Word<Weights> Record::*, Flags Record::*, StopReasons Record::*, LaunchMedians Record::*>;
   Member member;
   Hashing key;
 };

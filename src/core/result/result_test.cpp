@@ -133,10 +133,10 @@ TEST(Keys, HashWhatDiffersFromTheHashDefaultAndAbsentMeansTheDefault) {
   record.engine = "onnxruntime";
   const std::string key = task_key(record);
   EXPECT_EQ(key_text(record, KeyKind::kTask), "engine=\"onnxruntime\"\n");
-  record.kv_cache = "growing";
+  record.kv_cache = KvCache::kGrowing;
   record.method_version = 1;
   EXPECT_EQ(task_key(record), key);
-  record.kv_cache = "static";
+  record.kv_cache = KvCache::kStatic;
   EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nkv_cache=\"static\"\n");
   record.kv_cache = "";
   record.method_version = 2;
@@ -174,10 +174,10 @@ TEST(Keys, OfAStoredRowNeverChange) {
   record.method_version = 1;
   record.hardware = record.device = "cpu";
   record.model_class = "BertModel";
-  record.kv_cache = "growing";
+  record.kv_cache = KvCache::kGrowing;
   record.weights_hash = "seeded:1:0";
   record.precision = "float32";
-  record.contract = "e2e_host";
+  record.contract = Contract::kHost;
   record.batch_size = record.streams = 1;
   record.sequence_length = 128;
   record.seed = 0;
@@ -216,12 +216,12 @@ TEST(Keys, AValueCannotImitateTheNextField) {
 
 TEST(Flags, AreASortedSet) {
   Record record;
-  record.add_flag(flag::kSeeded);
-  record.add_flag(flag::kNoisy);
-  record.add_flag(flag::kSeeded);
-  EXPECT_EQ(record.flags, "noisy,seeded");
-  EXPECT_TRUE(record.has_flag("noisy"));
-  EXPECT_FALSE(record.has_flag("seed"));
+  record.flags.add(Flag::kSeeded);
+  record.flags.add(Flag::kNoisy);
+  record.flags.add(Flag::kSeeded);
+  EXPECT_EQ(record.flags, Flags({Flag::kNoisy, Flag::kSeeded}));
+  EXPECT_TRUE(record.flags.has("noisy"));
+  EXPECT_FALSE(record.flags.has("seed"));
 }
 
 TEST(Flags, SimulatedSoftwareAndUnverifiedCellsAreNotRanked) {
@@ -230,9 +230,9 @@ TEST(Flags, SimulatedSoftwareAndUnverifiedCellsAreNotRanked) {
   EXPECT_FALSE(record.ranked());
   record.verification = Verification::kVerified;
   EXPECT_TRUE(record.ranked());
-  record.add_flag(flag::kSeeded);
+  record.flags.add(Flag::kSeeded);
   EXPECT_TRUE(record.ranked());
-  record.add_flag(flag::kSoftware);
+  record.flags.add(Flag::kSoftware);
   EXPECT_FALSE(record.ranked());
 }
 
@@ -249,35 +249,35 @@ Record ranked_row(double low, double p50, double high) {
 }
 
 TEST(Ranked, UnsteadyAndPartialCellsAreNot) {
-  for (const std::string_view name : {flag::kUnsteady, flag::kPartial, flag::kSimulated, flag::kSoftware}) {
+  for (const std::string_view name : {Flag::kUnsteady, Flag::kPartial, Flag::kSimulated, Flag::kSoftware}) {
     Record record = ranked_row(9.9, 10, 10.1);
     EXPECT_TRUE(record.ranked());
-    record.add_flag(name);
+    record.flags.add(name);
     EXPECT_FALSE(record.ranked()) << name;
   }
 }
 
 TEST(Ranked, NoisyCellsAreOnlyWithAnIntervalWithinATenth) {
   Record record = ranked_row(9, 10, 11);
-  record.add_flag(flag::kNoisy);
+  record.flags.add(Flag::kNoisy);
   EXPECT_TRUE(record.ranked());
   record.latency_p50_high_ms = 11.1;
   EXPECT_FALSE(record.ranked());
   record = ranked_row(8.9, 10, 11);
   EXPECT_TRUE(record.ranked()) << "the interval alone says how sure the median is";
-  record.add_flag(flag::kNoisy);
+  record.flags.add(Flag::kNoisy);
   EXPECT_FALSE(record.ranked());
   record = ranked_row(9.9, 10, 10.1);
-  record.add_flag(flag::kNoisy);
+  record.flags.add(Flag::kNoisy);
   record.latency_p50_low_ms = record.latency_p50_high_ms = std::nullopt;
   EXPECT_FALSE(record.ranked()) << "nothing bounds the disturbance";
 }
 
 TEST(Ranked, AnIntervalOverLaunchesContainsTheNoiseAndMayBeWider) {
   Record record = ranked_row(8, 10, 12.5);
-  record.add_flag(flag::kNoisy);
+  record.flags.add(Flag::kNoisy);
   EXPECT_FALSE(record.ranked());
-  record.latency_p50_interval = "launches";
+  record.latency_p50_interval = IntervalScope::kLaunches;
   EXPECT_TRUE(record.ranked());
   record.latency_p50_high_ms = 12.6;
   EXPECT_FALSE(record.ranked());
@@ -293,7 +293,7 @@ TEST(Ranked, AMedianOfTooFewSamplesIsOnlyIfItsIntervalIsOverLaunches) {
   Record record = ranked_row(9.9, 10, 10.1);
   record.latency_p50_quality = "few_samples(n=5<6)";
   EXPECT_FALSE(record.ranked());
-  record.latency_p50_interval = "launches";
+  record.latency_p50_interval = IntervalScope::kLaunches;
   EXPECT_TRUE(record.ranked());
 }
 

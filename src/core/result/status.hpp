@@ -2,35 +2,27 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string_view>
+
+#include "core/base/words.hpp"
 
 namespace assay {
 
 /// The status of a cell (docs/metrics.md).
 enum class CellStatus { kCompleted, kWrong, kUnsupported, kFailed, kUnavailable, kSkipped };
-[[nodiscard]] std::string_view to_string(CellStatus status);
-[[nodiscard]] std::optional<CellStatus> cell_status_from(std::string_view name);
+template <>
+struct WordsOf<CellStatus> {
+  static constexpr std::array<std::string_view, 6> kAll{"completed", "wrong",       "unsupported",
+                                                        "failed",    "unavailable", "skipped"};
+};
 
 /// The verdict on the numbers of a cell.
 enum class Verification { kVerified, kWrong, kUnverified, kDegenerate, kIllConditioned };
-[[nodiscard]] std::string_view to_string(Verification verification);
-[[nodiscard]] std::optional<Verification> verification_from(std::string_view name);
-
-/// Flags beside a status, stored as a sorted, comma-separated list in `flags`.
-namespace flag {
-inline constexpr std::string_view kSimulated = "simulated";
-inline constexpr std::string_view kSoftware = "software";
-inline constexpr std::string_view kSeeded = "seeded";
-inline constexpr std::string_view kScaled = "scaled";
-inline constexpr std::string_view kUnsteady = "unsteady";
-inline constexpr std::string_view kNoisy = "noisy";
-inline constexpr std::string_view kFewSamples = "few_samples";
-inline constexpr std::string_view kPartial = "partial";    ///< interrupted: fewer samples than requested
-inline constexpr std::string_view kImported = "imported";  ///< read from a file of results, ours or another tool's
-inline constexpr std::string_view kDoubtfulTime =
-    "doubtful_time";  ///< its time cannot be true (core/result/newest.hpp)
-}  // namespace flag
+template <>
+struct WordsOf<Verification> {
+  static constexpr std::array<std::string_view, 5> kAll{"verified", "wrong", "unverified", "degenerate",
+                                                        "ill_conditioned"};
+};
 
 /// Reason codes are the names of ErrorCode and these.
 namespace reason {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kNsPerMsOfLaunch = 1e6;
 
-bool cut_short(const Record& row) { return row.has_flag(flag::kPartial); }
+bool cut_short(const Record& row) { return row.flags.has(Flag::kPartial); }
 
 bool did_not_run(const Record& row) {
   return row.status == CellStatus::kFailed || row.status == CellStatus::kUnavailable ||
@@ -42,10 +42,8 @@ int severity(Verification verification) {
                               Verification::kUnverified, Verification::kWrong};
   return static_cast<int>(std::ranges::find(kOrder, verification) - kOrder.begin());
 }
-int severity(std::string_view steady_class) {
-  constexpr std::array<std::string_view, 4> kOrder{"flat", "warmup", "slowdown", "unsteady"};
-  return static_cast<int>(std::ranges::find(kOrder, steady_class) - kOrder.begin());
-}
+/// As the enumeration has them: the worst is the last.
+int severity(const Word<stats::SteadyClass>& steady_class) { return steady_class ? static_cast<int>(*steady_class) : -1; }
 
 double error_over_limit(const Record& row) {
   if (row.rms_error && row.rms_limit.value_or(0) > 0) return *row.rms_error / *row.rms_limit;
@@ -97,17 +95,15 @@ Text common_message(const Record& worst, const std::vector<const Record*>& rows)
   return join(parts, kSeparator);
 }
 
-Text common_flags(const std::vector<const Record*>& rows) {
-  std::map<std::string, std::size_t> counts;
-  for (const Record* row : rows)
-    if (!row->flags.empty())
-      for (const std::string& name : split(row->flags, ','))
-        if (!is_any(name, {flag::kLimitedByBudget, flag::kLimitedByMaxTime})) ++counts[name];
-  Record common;
-  for (const auto& [name, count] : counts)
-    if (is_any(name, {flag::kSeeded, flag::kScaled, flag::kSimulated, flag::kSoftware}) || 3 * count > rows.size())
-      common.add_flag(name);
-  return common.flags;
+Flags common_flags(const std::vector<const Record*>& rows) {
+  constexpr Flags kOfTheCell{Flag::kLimitedByBudget, Flag::kLimitedByMaxTime};
+  constexpr Flags kOfAny{Flag::kSeeded, Flag::kScaled, Flag::kSimulated, Flag::kSoftware};
+  std::map<Flag, std::size_t> counts;
+  for (const Record* row : rows) row->flags.each([&](Flag flag) { ++counts[flag]; });
+  Flags common;
+  for (const auto& [flag, count] : counts)
+    if (!kOfTheCell.has(flag) && (kOfAny.has(flag) || 3 * count > rows.size())) common.add(flag);
+  return common;
 }
 
 /// `rows` are those of `all` that count. A launch knows that its cell gets no more, and why; only the cell knows
@@ -118,27 +114,19 @@ void say_fewer_launches(const std::vector<const Record*>& all, const std::vector
     return std::ranges::any_of(rows, [&](const Record* other) { return other->launch_number == row->launch_number; });
   };
   if (std::ranges::any_of(all, [&](const Record* row) { return was_refused(*row) && !is_counted(row); }))
-    cell.add_flag(flag::kLimitedByBudget);
-  for (const std::string_view name : {flag::kLimitedByBudget, flag::kLimitedByMaxTime})
-    if (std::ranges::any_of(rows, [&](const Record* row) { return row->has_flag(name); })) cell.add_flag(name);
+    cell.flags.add(Flag::kLimitedByBudget);
+  for (const Flag flag : {Flag::kLimitedByBudget, Flag::kLimitedByMaxTime})
+    if (std::ranges::any_of(rows, [&](const Record* row) { return row->flags.has(flag); })) cell.flags.add(flag);
   const std::string note = launches_note(cell);
   if (!note.empty()) cell.message = cell.message.empty() ? note : cell.message + "; " + note;
 }
 
 /// The worst class such that more than a third of the launches have it or a worse one.
-Text common_steady_class(const std::vector<const Record*>& rows) {
+Word<stats::SteadyClass> common_steady_class(const std::vector<const Record*>& rows) {
   std::vector<const Record*> worst_first = rows;
   std::ranges::stable_sort(worst_first, std::greater(),
-                           [](const Record* row) { return severity(std::string_view(row->steady_class)); });
+                           [](const Record* row) { return severity(row->steady_class); });
   return worst_first[worst_first.size() / 3]->steady_class;
-}
-
-/// The different values, in order.
-Text all_values(const std::vector<const Record*>& rows, Text Record::*field) {
-  std::vector<std::string> values;
-  for (const Record* row : rows)
-    if (!(row->*field).empty() && std::ranges::find(values, row->*field) == values.end()) values.push_back(row->*field);
-  return join(values, ", ");
 }
 
 std::vector<double> present(const std::vector<const Record*>& rows, Number Record::*field) {
@@ -219,8 +207,8 @@ void set_median(const std::vector<const Record*>& measured, Record& cell) {
     values.push_back(*row->latency_p50_ms);
   }
   cell.launches = static_cast<std::int64_t>(measured.size());
-  cell.launch_p50_ms = launch_medians_text(medians);
-  cell.latency_p50_interval = measured.size() > 1 ? "launches" : "one_process";
+  cell.launch_p50_ms = medians;
+  cell.latency_p50_interval = measured.size() > 1 ? IntervalScope::kLaunches : IntervalScope::kOneProcess;
   if (measured.size() < 2) return;
   const stats::LaunchEstimate estimate = stats::estimate_over_launches(values);
   cell.latency_p50_ms = estimate.value;
@@ -272,13 +260,14 @@ void pool(std::span<const LaunchSamples> launches, const std::vector<const Recor
   cell.relative_half_width = largest(measured, &Record::relative_half_width);
   cell.wall_time_per_iteration_ns = middle(measured, &Record::wall_time_per_iteration_ns);
   cell.energy_j = middle(measured, &Record::energy_j);
-  cell.stop_reason = all_values(measured, &Record::stop_reason);
+  cell.stop_reason = {};
+  for (const Record* row : measured) cell.stop_reason.add(row->stop_reason);
   cell.steady_class = common_steady_class(measured);
   cell.steady_from.reset();
 }
 
 void set_memory(const std::vector<const Record*>& rows, Record& cell) {
-  const auto exact = [](const Record& row) { return row.memory_source != "process_warm"; };
+  const auto exact = [](const Record& row) { return row.memory_source != MemorySource::kWarmProcess; };
   const Record* most = nullptr;
   for (const Record* row : rows)
     if (row->memory_mb &&

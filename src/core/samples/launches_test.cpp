@@ -31,7 +31,7 @@ struct MeasuredLaunch {
     row.attempt_id = "attempt-" + std::to_string(number);
     row.timestamp = "2026-03-0" + std::to_string(number) + "T00:00:00Z";
     row.batch_size = 4;
-    row.process = "fresh";
+    row.process = Process::kFresh;
     row.status = CellStatus::kCompleted;
     row.verification = Verification::kVerified;
     summarise_again();
@@ -65,7 +65,7 @@ TEST(Launches, OneLaunchKeepsItsOwnStatisticsAndSaysThatItIsOneProcess) {
   const MeasuredLaunch only(3, 2 * kMs);
   Record expected = only.row;
   expected.launches = 1;
-  expected.latency_p50_interval = "one_process";
+  expected.latency_p50_interval = IntervalScope::kOneProcess;
   expected.launch_p50_ms = "3:" + std::to_string(only.row.latency_p50_ms.value()).substr(0, 5);
   EXPECT_EQ(to_json(combined({only})), to_json(expected));
 }
@@ -77,7 +77,7 @@ TEST(Launches, TheMedianIsTheGeometricMeanOfTheLaunchesWithStudentsInterval) {
   EXPECT_NEAR(*cell.latency_p50_ms, std::cbrt(2.019 * 3.019 * 4.019), 1e-12);
   EXPECT_EQ(cell.latency_p50_ns, std::llround(*cell.latency_p50_ms * 1e6));
   EXPECT_EQ(cell.launches, 3);
-  EXPECT_EQ(cell.latency_p50_interval, "launches");
+  EXPECT_EQ(cell.latency_p50_interval, IntervalScope::kLaunches);
   EXPECT_EQ(cell.launch_p50_ms, "1:2.019 2:3.019 4:4.019");
   const stats::LaunchEstimate estimate = stats::estimate_over_launches(medians);
   EXPECT_EQ(cell.latency_p50_low_ms, estimate.interval->low);
@@ -164,22 +164,22 @@ TEST(Launches, TimesOfTokensArePooledByTheirKind) {
 
 TEST(Launches, AFlagHoldsIfMoreThanAThirdHasItAndThatOfTheWeightsIfAny) {
   std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
-  launches[0].row.add_flag(flag::kNoisy);
-  launches[0].row.add_flag(flag::kSeeded);
-  EXPECT_EQ(combined(launches).flags, "seeded") << "one of three is not more than a third";
-  launches[2].row.add_flag(flag::kNoisy);
-  EXPECT_EQ(combined(launches).flags, "noisy,seeded");
+  launches[0].row.flags.add(Flag::kNoisy);
+  launches[0].row.flags.add(Flag::kSeeded);
+  EXPECT_EQ(combined(launches).flags, Flags({Flag::kSeeded})) << "one of three is not more than a third";
+  launches[2].row.flags.add(Flag::kNoisy);
+  EXPECT_EQ(combined(launches).flags, Flags({Flag::kNoisy, Flag::kSeeded}));
 }
 
 TEST(Launches, TheSteadyClassFollowsTheSameLimitAsTheFlag) {
   std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
-  for (MeasuredLaunch& launch : launches) launch.row.steady_class = "flat";
-  launches[0].row.steady_class = "unsteady";
-  EXPECT_EQ(combined(launches).steady_class, "flat");
-  launches[1].row.steady_class = "slowdown";
-  EXPECT_EQ(combined(launches).steady_class, "slowdown");
-  launches[2].row.steady_class = "unsteady";
-  EXPECT_EQ(combined(launches).steady_class, "unsteady");
+  for (MeasuredLaunch& launch : launches) launch.row.steady_class = stats::SteadyClass::kFlat;
+  launches[0].row.steady_class = stats::SteadyClass::kUnsteady;
+  EXPECT_EQ(combined(launches).steady_class, stats::SteadyClass::kFlat);
+  launches[1].row.steady_class = stats::SteadyClass::kSlowdown;
+  EXPECT_EQ(combined(launches).steady_class, stats::SteadyClass::kSlowdown);
+  launches[2].row.steady_class = stats::SteadyClass::kUnsteady;
+  EXPECT_EQ(combined(launches).steady_class, stats::SteadyClass::kUnsteady);
 }
 
 TEST(Launches, TheWorstStatusAndVerdictWinWithTheirErrors) {
@@ -224,12 +224,12 @@ TEST(Launches, MemoryIsThatOfFreshProcessesIfThereAreAny) {
   Record cell = combined(launches);
   EXPECT_EQ(cell.memory_mb, 110);
   EXPECT_EQ(cell.memory_model_mb, 55);
-  EXPECT_EQ(cell.memory_source, "process");
-  EXPECT_EQ(cell.process, "fresh");
+  EXPECT_EQ(cell.memory_source, MemorySource::kProcess);
+  EXPECT_EQ(cell.process, Process::kFresh);
   set(1, "process_warm", 950), set(2, "process_warm", 910);
   cell = combined(launches);
   EXPECT_EQ(cell.memory_mb, 950) << "upper bounds only";
-  EXPECT_EQ(cell.memory_source, "process_warm");
+  EXPECT_EQ(cell.memory_source, MemorySource::kWarmProcess);
 }
 
 TEST(Launches, LoadTimesAreTheMedianOfTheLaunchesThatHaveThem) {
@@ -252,15 +252,15 @@ TEST(Launches, OfSeveralAttemptsOfALaunchTheNewestThatWasNotCutShortCounts) {
     launches[i].row.attempt_number = i + 1;
     launches[i].row.attempt_id = std::string(1, static_cast<char>('a' + i));
   }
-  launches[2].row.add_flag(flag::kPartial);
+  launches[2].row.flags.add(Flag::kPartial);
   std::vector<const Record*> rows;
   rows.reserve(launches.size());
   for (const MeasuredLaunch& launch : launches) rows.push_back(&launch.row);
   EXPECT_THAT(counted_launches(rows), ElementsAre(1, 3));
-  launches[0].row.add_flag(flag::kPartial);
-  launches[1].row.add_flag(flag::kPartial);
+  launches[0].row.flags.add(Flag::kPartial);
+  launches[1].row.flags.add(Flag::kPartial);
   EXPECT_THAT(counted_launches(rows), ElementsAre(3)) << "the other launch is whole";
-  launches[3].row.add_flag(flag::kPartial);
+  launches[3].row.flags.add(Flag::kPartial);
   EXPECT_THAT(counted_launches(rows), ElementsAre(2, 3)) << "nothing else is there";
 }
 
@@ -280,17 +280,17 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
   for (MeasuredLaunch& launch : launches) launch.row.planned_launches = 3;
   launches[1].row.message = "padded inputs";
   EXPECT_EQ(combined(launches).message, "padded inputs") << "nobody knows why";
-  launches[1].row.add_flag(flag::kLimitedByMaxTime);
+  launches[1].row.flags.add(Flag::kLimitedByMaxTime);
   Record cell = combined(launches);
-  EXPECT_EQ(cell.flags, flag::kLimitedByMaxTime);
+  EXPECT_EQ(cell.flags, Flag::kLimitedByMaxTime);
   EXPECT_EQ(cell.message,
             "padded inputs; 2 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)");
   launches.emplace_back(3, kMs);
   launches[2].row.planned_launches = 3;
-  launches[2].row.add_flag(flag::kLimitedByMaxTime);
+  launches[2].row.flags.add(Flag::kLimitedByMaxTime);
   cell = combined(launches);
   EXPECT_EQ(cell.launches, 3);
-  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.flags, Flags());
   EXPECT_EQ(cell.message, "padded inputs");
 }
 
@@ -303,7 +303,7 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   refused.launch_number = 3;
   refused.attempt_number = 1;
   refused.timestamp = "2026-04-01T00:00:00Z";
-  refused.add_flag(flag::kLimitedByBudget);
+  refused.flags.add(Flag::kLimitedByBudget);
   refused.planned_launches = 3;
   EXPECT_TRUE(was_refused(refused));
   const auto cell_of = [&] {
@@ -318,13 +318,13 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   Record cell = cell_of();
   EXPECT_EQ(cell.status, CellStatus::kCompleted);
   EXPECT_EQ(cell.launches, 2);
-  EXPECT_EQ(cell.flags, flag::kLimitedByBudget);
+  EXPECT_EQ(cell.flags, Flag::kLimitedByBudget);
   EXPECT_EQ(cell.message, "2 of 3 launches: --budget left no time for more");
   EXPECT_EQ(cell.timestamp, launches[1].row.timestamp);
   launches.emplace_back(3, kMs);
   cell = cell_of();
   EXPECT_EQ(cell.launches, 3);
-  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.flags, Flags());
   EXPECT_EQ(cell.message, "") << "--resume made it, in whatever order they are given";
 }
 
@@ -335,14 +335,14 @@ TEST(Launches, AnImportedCellCountsUntilALaunchOfItIsThere) {
   const Record whole = combined(launches);
   Record imported = whole;
   imported.attempt_id = "imported";
-  imported.add_flag(flag::kImported);
+  imported.flags.add(Flag::kImported);
   const auto with_import = [&](std::size_t own) {
     std::vector<LaunchSamples> inputs{{&imported, nullptr}};
     for (std::size_t i = 0; i < own; ++i) inputs.push_back(launches[i].input());
     return combine_launches(inputs);
   };
   EXPECT_EQ(to_json(with_import(0)), to_json(imported));
-  for (const std::size_t own : {1U, 2U}) EXPECT_FALSE(with_import(own).has_flag(flag::kImported)) << own;
+  for (const std::size_t own : {1U, 2U}) EXPECT_FALSE(with_import(own).flags.has(Flag::kImported)) << own;
   EXPECT_EQ(with_import(2).iterations, 80);
   EXPECT_EQ(to_json(with_import(3)), to_json(whole));
   EXPECT_EQ(with_import(3).iterations, 120);
@@ -356,9 +356,9 @@ TEST(Launches, AnImportedCellWithoutATimeDoesNotHideItsLaunches) {
     Record imported = launch->row;
     imported.launch_number.reset();
     imported.timestamp = "2026-04-01T00:00:00Z";
-    imported.add_flag(flag::kImported);
+    imported.flags.add(Flag::kImported);
     const std::vector<LaunchSamples> inputs{{&imported, nullptr}, launch->input()};
-    EXPECT_FALSE(combine_launches(inputs).has_flag(flag::kImported));
+    EXPECT_FALSE(combine_launches(inputs).flags.has(Flag::kImported));
   }
 }
 

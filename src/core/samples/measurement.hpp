@@ -44,15 +44,11 @@ struct MeasurePlan {
   int streams = 1;
 };
 
-/// Why sampling ended; the names are stored: "iterations", "precision_reached", "max_samples", …
-enum class StopReason { kIterations, kPrecisionReached, kMaxSamples, kMaxTime, kInterrupted, kFailure };
-[[nodiscard]] std::string_view to_string(StopReason reason);
-
 /// The result of measuring one bound shape. A failure while sampling is a result: the samples before it are kept.
 struct Measurement {
   Samples samples;                    ///< all of the steady window, warm-up excluded
   std::size_t steady_from = 0;        ///< samples before this index are not used for statistics
-  std::string steady_class = "flat";  ///< flat | warmup | slowdown | unsteady
+  stats::SteadyClass steady_class = stats::SteadyClass::kFlat;
   std::int64_t warmup_iterations = 0;
   std::int64_t warmup_ns = 0;
   std::int64_t window_ns = 0;  ///< wall time of the sampling window

@@ -157,7 +157,7 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   if (known) {
     record.warmup_iterations = measurement.warmup_iterations;
     record.warmup_time_ms = static_cast<double>(measurement.warmup_ns) / kNsPerMs;
-    record.stop_reason = to_string(measurement.stop_reason);
+    record.stop_reason = {measurement.stop_reason};
   }
   summarise_tokens(samples, measurement.steady_from, items_per_run, record);
   const std::vector<Run> runs = runs_from(samples, measurement.steady_from);
@@ -185,19 +185,19 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   if (known) {
     record.steady_class = measurement.steady_class;
     record.relative_half_width = measurement.relative_half_width;
-    if (measurement.steady_class == "unsteady" || measurement.steady_class == "slowdown")
-      record.add_flag(flag::kUnsteady);
+    if (measurement.steady_class == stats::SteadyClass::kUnsteady || measurement.steady_class == stats::SteadyClass::kSlowdown)
+      record.flags.add(Flag::kUnsteady);
     if (measurement.loop_ns > 0)
       record.wall_time_per_iteration_ns = static_cast<double>(measurement.loop_ns) / static_cast<double>(all.size());
   }
-  if (runs.size() < kFewSamples || !record.latency_p50_low_ms) record.add_flag(flag::kFewSamples);
-  if (static_cast<double>(outliers) > kManyOutliers * static_cast<double>(runs.size())) record.add_flag(flag::kNoisy);
+  if (runs.size() < kFewSamples || !record.latency_p50_low_ms) record.flags.add(Flag::kFewSamples);
+  if (static_cast<double>(outliers) > kManyOutliers * static_cast<double>(runs.size())) record.flags.add(Flag::kNoisy);
 }
 
 void flag_noise(const Json& environment, Record& record) {
   const Json::json_pointer reasons("/noise/reasons");
   if (environment.contains(reasons) && environment.at(reasons).is_array() && !environment.at(reasons).empty())
-    record.add_flag(flag::kNoisy);
+    record.flags.add(Flag::kNoisy);
 }
 
 }  // namespace assay

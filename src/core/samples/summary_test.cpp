@@ -89,8 +89,8 @@ TEST(Summary, ComputesNearestRanksExactly) {
   EXPECT_EQ(record.wall_time_per_iteration_ns, 50.5 * kMs);
   EXPECT_EQ(record.warmup_iterations, 10);
   EXPECT_EQ(record.warmup_time_ms, 25.0);
-  EXPECT_EQ(record.stop_reason, "iterations");
-  EXPECT_EQ(record.flags, "");
+  EXPECT_EQ(record.stop_reason, StopReasons{StopReason::kIterations});
+  EXPECT_EQ(record.flags, Flags());
 }
 
 TEST(Summary, SaysWhichQuantilesHaveTooFewSamples) {
@@ -109,7 +109,7 @@ TEST(Summary, WithoutAnIntervalOfTheMedianTheSamplesAreTooFew) {
   Record record;
   summarise(sampled(now), samples, 1, record);
   EXPECT_FALSE(record.latency_p50_low_ms || record.latency_p50_high_ms);
-  EXPECT_TRUE(record.has_flag(flag::kFewSamples)) << "100 samples of a drift are few independent ones";
+  EXPECT_TRUE(record.flags.has(Flag::kFewSamples)) << "100 samples of a drift are few independent ones";
   EXPECT_THAT(record.latency_p50_quality, ::testing::MatchesRegex("few_samples\\(n=100<[0-9]+=1[05]x[0-9.e+]+\\)"));
 
   Record few;
@@ -145,24 +145,24 @@ TEST(Summary, UsesRunsOfTheSteadySuffixOnly) {
   }
   Measurement measurement = sampled(kMs);
   measurement.steady_from = 20;
-  measurement.steady_class = "warmup";
+  measurement.steady_class = stats::SteadyClass::kWarmup;
   Record record;
   summarise(measurement, samples, 1, record);
   EXPECT_EQ(record.iterations, 30);
   EXPECT_EQ(record.latency_max_ms, 5.0);
   EXPECT_EQ(record.steady_from, 20);
-  EXPECT_EQ(record.steady_class, "warmup");
-  EXPECT_EQ(record.flags, "");
+  EXPECT_EQ(record.steady_class, stats::SteadyClass::kWarmup);
+  EXPECT_EQ(record.flags, Flags());
 }
 
 TEST(Summary, FlagsFewUnsteadyAndNoisy) {
   Measurement measurement = sampled(kMs);
-  measurement.steady_class = "slowdown";
+  measurement.steady_class = stats::SteadyClass::kSlowdown;
   Samples samples;
   for (int i = 0; i < 29; ++i) add(samples, 0, 0, i % 10 == 0 ? 900 * kMs : (100 + i) * kMs / 20);
   Record record;
   summarise(measurement, samples, 1, record);
-  EXPECT_EQ(record.flags, "few_samples,noisy,unsteady");
+  EXPECT_EQ(record.flags, Flags({Flag::kFewSamples, Flag::kNoisy, Flag::kUnsteady}));
   EXPECT_EQ(record.outliers, 3);
 }
 
@@ -220,7 +220,7 @@ TEST(Summary, OneSampleHasNoIntervalAndNoSpread) {
   EXPECT_EQ(record.latency_p99_ms, 7.0);
   EXPECT_EQ(record.latency_std_ms, 0.0);
   EXPECT_EQ(record.latency_p50_low_ms, std::nullopt);
-  EXPECT_TRUE(record.has_flag(flag::kFewSamples));
+  EXPECT_TRUE(record.flags.has(Flag::kFewSamples));
 }
 
 TEST(Summary, DurationsOfZeroDoNotGiveInfiniteThroughput) {
@@ -248,7 +248,7 @@ TEST(Summary, WithoutSamplesOnlyTheEndIsSet) {
   measurement.failure = Error{ErrorCode::kDeviceLost, "gone"};
   Record record;
   summarise(measurement, {}, 1, record);
-  EXPECT_EQ(record.stop_reason, "failure");
+  EXPECT_EQ(record.stop_reason, StopReasons{StopReason::kFailure});
   EXPECT_EQ(record.iterations, std::nullopt);
   EXPECT_EQ(record.latency_mean_ms, std::nullopt);
 }
@@ -257,9 +257,9 @@ TEST(Summary, FlagsAnEnvironmentWithReasons) {
   Record record;
   flag_noise(Json::object(), record);
   flag_noise({{"noise", {{"reasons", Json::array()}}}}, record);
-  EXPECT_EQ(record.flags, "");
+  EXPECT_EQ(record.flags, Flags());
   flag_noise({{"noise", {{"reasons", {"steal_share"}}}}}, record);
-  EXPECT_EQ(record.flags, "noisy");
+  EXPECT_EQ(record.flags, Flags({Flag::kNoisy}));
 }
 
 }  // namespace

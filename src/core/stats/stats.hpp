@@ -4,6 +4,7 @@
 /// Pure functions over samples. Formulas cite their source; each is tested against published values and on generated
 /// data with known answers. Out of scope: time, devices, storage.
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/base/words.hpp"
 
 namespace assay::stats {
 
@@ -80,7 +83,6 @@ struct SteadyState {
   std::size_t steady_from = 0;  ///< index of the first steady sample
   SteadyClass kind = SteadyClass::kFlat;
 };
-[[nodiscard]] std::string_view to_string(SteadyClass kind);
 [[nodiscard]] SteadyState detect_steady_state(std::span<const double> series);
 
 /// Samples with |log x - median log| > 3 * IQR of the logs: counted, never removed. The fence is three times the
@@ -104,3 +106,10 @@ struct RatioEstimate {
                                          double confidence = 0.95);
 
 }  // namespace assay::stats
+
+namespace assay {
+template <>
+struct WordsOf<stats::SteadyClass> {
+  static constexpr std::array<std::string_view, 4> kAll{"flat", "warmup", "slowdown", "unsteady"};
+};
+}  // namespace assay

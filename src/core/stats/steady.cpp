@@ -275,20 +275,6 @@ SteadyState by_standard_error(std::span<const double> logs) {
 
 }  // namespace
 
-std::string_view to_string(SteadyClass kind) {
-  switch (kind) {
-    case SteadyClass::kFlat:
-      return "flat";
-    case SteadyClass::kWarmup:
-      return "warmup";
-    case SteadyClass::kSlowdown:
-      return "slowdown";
-    case SteadyClass::kUnsteady:
-      break;
-  }
-  return "unsteady";
-}
-
 SteadyState detect_steady_state(std::span<const double> series) {
   if (series.empty()) return {};
   const std::size_t block = (series.size() + kMaxPoints - 1) / kMaxPoints;

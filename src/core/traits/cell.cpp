@@ -17,7 +17,7 @@ namespace {
 // What must be equal for two times to be compared.
 auto cell_of(const Record& row) {
   return std::tuple(row.model, model_identity(row), shape_key(row), row.precision, row.effective_precision,
-                    row.contract, row.hardware_id);
+                    std::string(to_string(row.contract)), row.hardware_id);
 }
 
 // A part of a key, whose words are separated by '_'.
@@ -31,9 +31,9 @@ std::string key_word(std::string text) {
 
 std::string_view unusual_shapes(const Record& row) {
   const EngineEntry* engine = own_engine(row.engine);
-  if (engine == nullptr || !engine->gets_exported_shapes(row.family)) return row.shapes == "dynamic" ? "dynamic" : "";
+  if (engine == nullptr || !engine->gets_exported_shapes(row.family)) return row.shapes == ShapesForm::kDynamic ? "dynamic" : "";
   // "open" is partly static, but a model that generates has open extents in either form.
-  const bool fixed = row.shapes == "static" || (row.shapes == "open" && !row.output_tokens);
+  const bool fixed = row.shapes == ShapesForm::kStatic || (row.shapes == ShapesForm::kOpen && !row.output_tokens);
   return fixed ? "static" : "";
 }
 
@@ -59,9 +59,10 @@ std::string shape_key(const Record& row) {
   if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is") key += "_" + row.precision;
   if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
   if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
-  if (!row.spin.empty() && row.spin != "runtime") key += "_spin_" + row.spin;
-  if (row.contract == "device_resident") key += "_device_resident";
-  if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
+  if (row.spin.value_or(Spin::kRuntime) != Spin::kRuntime) key += fmt::format("_spin_{}", to_string(row.spin));
+  if (row.contract == Contract::kDeviceResident) key += "_device_resident";
+  if (row.kv_cache.value_or(KvCache::kGrowing) != KvCache::kGrowing)
+    key += fmt::format("_kv_{}", to_string(row.kv_cache));
   if (!row.given_shapes.empty()) key += "_shape_" + key_word(row.given_shapes);
   if (const std::string_view form = unusual_shapes(row); !form.empty()) key += fmt::format("_{}", form);
   constexpr std::size_t kDigits = 8;
@@ -71,13 +72,13 @@ std::string shape_key(const Record& row) {
 
 bool unfinished(const Record& row) {
   return row.reason_code == to_string(ErrorCode::kCancelled) ||
-         (row.has_flag(flag::kPartial) && row.stop_reason == "interrupted");
+         (row.flags.has(Flag::kPartial) && row.stop_reason == StopReasons{StopReason::kInterrupted});
 }
 
 std::string model_identity(const Record& row) {
   const std::string& graph = row.config_hash.empty() ? row.graph_hash : row.config_hash;
   if (graph.empty() && row.weights_hash.empty()) return {};
-  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, row.kv_cache);
+  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, to_string(row.kv_cache));
 }
 
 std::string target_key(const Record& row) { return target_key(row.hardware, row.engine); }

@@ -42,7 +42,7 @@ bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_
 
 bool too_unsure_to_rank(const Record& row) {
   const bool another_reason =
-      row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware) || row.has_flag(flag::kPartial);
+      row.flags.has(Flag::kSimulated) || row.flags.has(Flag::kSoftware) || row.flags.has(Flag::kPartial);
   return row.status == CellStatus::kCompleted && row.verification == Verification::kVerified && row.latency_p50_ms &&
          !row.ranked() && !another_reason;
 }

@@ -27,7 +27,7 @@ Record row(const std::string& model, const std::string& hardware, const std::str
   r.engine = engine;
   r.precision = "float32";
   r.effective_precision = "float32";
-  r.contract = "e2e_host";
+  r.contract = Contract::kHost;
   r.status = CellStatus::kCompleted;
   r.verification = Verification::kVerified;
   r.batch_size = batch;
@@ -38,15 +38,15 @@ Record row(const std::string& model, const std::string& hardware, const std::str
   r.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
   r.iterations = 100;
   r.launches = 3;
-  r.latency_p50_interval = "launches";
-  r.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.995, p50, p50 * 1.005);
+  r.latency_p50_interval = IntervalScope::kLaunches;
+  r.launch_p50_ms = *parse_launch_medians(fmt::format("1:{} 2:{} 3:{}", p50 * 0.995, p50, p50 * 1.005));
   return r;
 }
 
 /// The same with one launch: an interval within one process.
 Record alone(Record r) {
   r.launches = 1;
-  r.latency_p50_interval = "one_process";
+  r.latency_p50_interval = IntervalScope::kOneProcess;
   r.launch_p50_ms.clear();
   return r;
 }
@@ -69,13 +69,13 @@ TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
   r.precision = "float16";
   r.streams = 2;
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2");
-  r.contract = "device_resident";
+  r.contract = Contract::kDeviceResident;
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident");
-  r.kv_cache = "growing";
+  r.kv_cache = KvCache::kGrowing;
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident") << "a growing cache is the default";
-  r.kv_cache = "static";
+  r.kv_cache = KvCache::kStatic;
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_static");
-  r.kv_cache = "runtime";
+  r.kv_cache = KvCache::kRuntime;
   r.engine_options = "graph=off";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_runtime_8b5b1395");
 }
@@ -108,8 +108,8 @@ Record unreached(Record r) {
 }
 
 Record cut_short(Record r) {
-  r.add_flag(flag::kPartial);
-  r.stop_reason = "interrupted";
+  r.flags.add(Flag::kPartial);
+  r.stop_reason = StopReasons{StopReason::kInterrupted};
   return r;
 }
 
@@ -252,7 +252,7 @@ TEST(Speedups, LeaveOutWhatIsNotVerifiedOrOfAnotherPrecision) {
   rows[1].effective_precision = "bfloat16";
   EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
   rows[1] = row("a", "openvino", "openvino", 2);
-  rows[1].add_flag(flag::kSimulated);
+  rows[1].flags.add(Flag::kSimulated);
   EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
 }
 
@@ -290,7 +290,7 @@ TEST(Rating, NeedsLaunchesIfThereIsAnotherHardware) {
   EXPECT_EQ(rating(std::span(rows).first(1), "cpu"), "") << "the only one";
   EXPECT_EQ(rating_words(*performance_rating(std::span(rows).first(1), "cpu")),
             "not rated: nothing to compare it with");
-  rows[1].add_flag(flag::kUnsteady);
+  rows[1].flags.add(Flag::kUnsteady);
   EXPECT_EQ(rating(rows, "cpu"), "") << "the other may be faster: it was measured, but is not ranked";
   std::vector<Record> later{row("a", "cpu", "onnxruntime", 5), row("a", "openvino", "openvino", 1),
                             row("a", "cuda", "onnxruntime", 1)};
@@ -339,7 +339,7 @@ TEST(Recommendations, ClaimADifferenceOnlyFromLaunches) {
   rows[1].status = CellStatus::kWrong;
   EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino"))));
   EXPECT_THAT(next_steps(rows), Contains(HasSubstr("computes wrong numbers")));
-  rows[0].add_flag(flag::kNoisy);
+  rows[0].flags.add(Flag::kNoisy);
   EXPECT_THAT(next_steps(rows).front(), HasSubstr("computes wrong numbers")) << "what is wrong comes first";
 }
 
@@ -349,7 +349,7 @@ TEST(Recommendations, WeighEveryCandidateAndSayHowManyThereWere) {
   EXPECT_THAT(recommendations(rows), Contains(AllOf(HasSubstr("use openvino"), HasSubstr("2.00 times"),
                                                     HasSubstr("as fast as cuda"), HasSubstr("the fastest of 3"))));
   // The third is slower by its median, but it varies so much that it may be the fastest.
-  rows[0].launch_p50_ms = "1:0.9 2:4 3:17.8";
+  rows[0].launch_p50_ms = *parse_launch_medians("1:0.9 2:4 3:17.8");
   EXPECT_THAT(recommendations(rows),
               Contains(AllOf(Not(HasSubstr("use openvino")), HasSubstr("cpu (4 ms): no difference shown"),
                              HasSubstr("slower: cuda (2 ms)"))));
@@ -357,7 +357,7 @@ TEST(Recommendations, WeighEveryCandidateAndSayHowManyThereWere) {
 
 TEST(Recommendations, AreNotMadeFromDisturbedRows) {
   std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "openvino", "openvino", 1)};
-  rows[1].add_flag(flag::kNoisy);
+  rows[1].flags.add(Flag::kNoisy);
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino"))) << "an interval of 1 % bounds the noise";
   rows[1].latency_p50_high_ms = 1.3;
   EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino"))));
@@ -424,9 +424,9 @@ TEST(HowSure, CountsWhatWasShownAndNamesWhatIsOpen) {
   std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "openvino", "openvino", 1),
                            row("b", "cpu", "onnxruntime", 1), row("b", "openvino", "openvino", 1.02),
                            alone(row("c", "cpu", "onnxruntime", 3))};
-  rows[3].launch_p50_ms = "1:1.01 2:1.03 3:1.02";
-  for (Record& each : rows) each.stop_reason = "max_time";
-  rows[0].stop_reason = "precision_reached";
+  rows[3].launch_p50_ms = *parse_launch_medians("1:1.01 2:1.03 3:1.02");
+  for (Record& each : rows) each.stop_reason = StopReasons{StopReason::kMaxTime};
+  rows[0].stop_reason = StopReasons{StopReason::kPrecisionReached};
   const HowSure sure = how_sure(rows);
   EXPECT_EQ(sure.cells, 5U);
   EXPECT_EQ(sure.precise, 1U);

@@ -108,7 +108,7 @@ Disturbances::Disturbances(const Dataset& data) {
 
 std::string Disturbances::words(const HistoryPoint& point) const {
   std::string words = point.run < of_runs_.size() ? of_runs_[point.run] : "";
-  if (lists_flag(point.flags, flag::kNoisy)) words += words.empty() ? "noisy" : ", noisy";
+  if (point.flags.has(Flag::kNoisy)) words += words.empty() ? "noisy" : ", noisy";
   return words;
 }
 

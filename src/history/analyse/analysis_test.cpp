@@ -61,7 +61,7 @@ TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
 TEST(ModelLines, ATargetIsBestOnlyIfEachOtherOneIsShownToBeSlower) {
   Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "webgpu", 9)});
   EXPECT_EQ(analyse(data).models[0].latency->runner_up, &data.cells[0]) << "the second, where all are slower";
-  data.cells[2].launch_p50_ms = "1:3 2:9 3:27";
+  data.cells[2].launch_p50_ms = *parse_launch_medians("1:3 2:9 3:27");
   const Analysis analysis = analyse(data);
   const Best& best = *analysis.models[0].latency;
   EXPECT_EQ(best.row, &data.cells[1]);
@@ -72,7 +72,7 @@ TEST(ModelLines, ATargetIsBestOnlyIfEachOtherOneIsShownToBeSlower) {
   EXPECT_THAT(analysis.choices[0].words,
               AllOf(HasSubstr("openvino (4 ms) and webgpu"), HasSubstr("(9 ms): no difference shown")));
   EXPECT_EQ(analysis.categories[0].best, "");
-  data.cells[2].launch_p50_ms = "1:8.99 2:9 3:9.01";
+  data.cells[2].launch_p50_ms = *parse_launch_medians("1:8.99 2:9 3:9.01");
   EXPECT_EQ(analyse(data).categories[0].best, "openvino");
 }
 
@@ -92,7 +92,7 @@ TEST(ModelLines, CompareMemoryOfOneKindOnly) {
   data.cells[0].memory_mb = 900;
   data.cells[1].memory_mb = 300;
   data.cells[2].memory_mb = 20;
-  data.cells[2].memory_source = "device";
+  data.cells[2].memory_source = MemorySource::kDevice;
   const Analysis analysis = analyse(data, Goal::kMemory);
   EXPECT_EQ(analysis.models[0].least_memory, &data.cells[1]);
   EXPECT_EQ(analysis.choices[0].best, "openvino");
@@ -107,7 +107,7 @@ TEST(ModelLines, SayWhyAModelHasNoBest) {
                           ended(result("bert", "openvino", 1), CellStatus::kSkipped, "not_built", "planned")});
   EXPECT_EQ(analyse(data).models[0].why_none, "skipped (not_built)");
   data = dataset({result("bert", "cpu", 8)});
-  data.cells[0].add_flag(flag::kUnsteady);
+  data.cells[0].flags.add(Flag::kUnsteady);
   EXPECT_EQ(analyse(data).models[0].why_none, "too disturbed or too uncertain to be ranked");
 }
 
@@ -271,7 +271,7 @@ TEST(Opportunities, HaveAFactorAndACell) {
 
 TEST(Opportunities, AreNoneWhereNothingIsShown) {
   Dataset data = dataset({result("a", "cpu", 8), result("a", "openvino", 2)});
-  data.cells[0].launch_p50_ms = data.cells[1].launch_p50_ms = "";
+  data.cells[0].launch_p50_ms = data.cells[1].launch_p50_ms = *parse_launch_medians("");
   EXPECT_THAT(analyse(data).opportunities, IsEmpty());
 }
 

@@ -206,7 +206,7 @@ bool says_something(const HistoryPoint& point) {
           (point.p50_ms || point.mean_ms || point.verification == Verification::kVerified));
 }
 
-bool is_imported(const HistoryPoint& point) { return lists_flag(point.flags, flag::kImported); }
+bool is_imported(const HistoryPoint& point) { return point.flags.has(Flag::kImported); }
 
 bool works(const HistoryPoint& point) { return point.status == CellStatus::kCompleted; }
 

@@ -69,7 +69,7 @@ TEST(Changes, AMoveIsNamedIfItIsBeyondTheSpreadOfTheRunsBefore) {
 
 TEST(Changes, AnImportedResultIsNeitherTheNewestRunNorComparedWithOwnOnes) {
   Dataset data = with_history({{1, 0, 8}, {2, 1, 8.1}, {3, 2, 100}});
-  data.history[2].flags = "imported";
+  data.history[2].flags = {Flag::kImported};
   EXPECT_THAT(analyse(data).since_last_run, IsEmpty());
   data.history[1].p50_ms = 16;
   ASSERT_THAT(analyse(data).since_last_run, SizeIs(1));
@@ -237,7 +237,7 @@ TEST(Changes, MemoryMovesBeyondTheSpreadOfItsSource) {
   Dataset data = with_history({{1, 0, 8}, {2, 1, 8}, {3, 2, 8}, {4, 3, 8}, {5, 4, 8}, {6, 5, 8}});
   for (HistoryPoint& point : data.history) {
     point.memory_mb = 100 + point.run % 2;
-    point.memory_source = "process";
+    point.memory_source = MemorySource::kProcess;
   }
   EXPECT_THAT(analyse(data).since_last_run, IsEmpty());
   data.history.back().memory_mb = 108;
@@ -246,7 +246,7 @@ TEST(Changes, MemoryMovesBeyondTheSpreadOfItsSource) {
   EXPECT_TRUE(changes[0].beyond_spread);
   EXPECT_EQ(changes[0].quantity, "memory_mb");
   EXPECT_THAT(changes[0].words, HasSubstr("peak memory 100 → 108 MB (1.08×) since 1970-01-06, beyond the spread of"));
-  data.history.back().memory_source = "process_warm";
+  data.history.back().memory_source = MemorySource::kWarmProcess;
   EXPECT_THAT(analyse(data).since_last_run, IsEmpty());
 }
 

@@ -118,7 +118,7 @@ Record per_item(Record row) {
   std::vector<LaunchMedian> medians = launch_medians(row);
   for (LaunchMedian& median : medians) median.p50_ms /= items;
   if (row.latency_p50_ms) *row.latency_p50_ms /= items;
-  row.launch_p50_ms = launch_medians_text(medians);
+  row.launch_p50_ms = medians;
   return row;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool measured(const Record& row) { return row.status == CellStatus::kCompleted && row.latency_p50_ms.value_or(0) > 0; }
 
-bool ended_by_precision(const Record& row) { return row.stop_reason == "precision_reached"; }
+bool ended_by_precision(const Record& row) { return row.stop_reason == StopReasons{StopReason::kPrecisionReached}; }
 
 // The longer side of the median's interval over the median.
 std::optional<double> relative_half_width(const Record& row) {

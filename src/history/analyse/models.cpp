@@ -148,8 +148,8 @@ std::string state_words(const StateCounts& counts) {
 }
 
 std::string memory_kind(const Record& row) {
-  if (!row.memory_mb || row.memory_source == "process_warm") return {};
-  return row.memory_source.empty() ? "process" : row.memory_source;
+  if (!row.memory_mb || row.memory_source == MemorySource::kWarmProcess) return {};
+  return std::string(to_string(row.memory_source.value_or(MemorySource::kProcess)));
 }
 
 std::string most_common_memory_kind(std::span<const Record> rows) {

@@ -218,11 +218,11 @@ namespace {
 std::vector<std::string> what_ended_sampling(const std::vector<const Record*>& rows) {
   const auto any = [&](const auto& condition) { return std::ranges::any_of(rows, condition); };
   std::vector<std::string> options;
-  if (any([](const Record* row) { return row->stop_reason.find("iterations") != std::string::npos; }))
+  if (any([](const Record* row) { return row->stop_reason.has(StopReason::kIterations); }))
     options.emplace_back("--iterations");
-  if (options.empty() || any([](const Record* row) { return row->stop_reason.find("max_time") != std::string::npos; }))
+  if (options.empty() || any([](const Record* row) { return row->stop_reason.has(StopReason::kMaxTime); }))
     options.emplace_back("--max-time");
-  if (any([](const Record* row) { return row->has_flag(flag::kLimitedByBudget); })) options.emplace_back("--budget");
+  if (any([](const Record* row) { return row->flags.has(Flag::kLimitedByBudget); })) options.emplace_back("--budget");
   return options;
 }
 
@@ -275,11 +275,11 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
            fmt::format(
                "{}: its output does not depend on its input, so it cannot be verified; use real weights or --data",
                row.model));
-    if (row.status == CellStatus::kCompleted && (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))) {
+    if (row.status == CellStatus::kCompleted && (row.flags.has(Flag::kUnsteady) || row.flags.has(Flag::kNoisy))) {
       ++disturbed;
       unranked += too_unsure_to_rank(row) ? 1 : 0;
     }
-    if (row.has_flag(flag::kFewSamples) && row.iterations) few.push_back(&row);
+    if (row.flags.has(Flag::kFewSamples) && row.iterations) few.push_back(&row);
   }
   if (!few.empty())
     once(kWeak, "few",
@@ -302,7 +302,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     if (!files.matrix.empty())
       once(kGeneral, "matrix",
            fmt::format("open {} to see what is known about each family on each hardware", files.matrix.string()));
-    if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.has_flag(flag::kSeeded); }))
+    if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.flags.has(Flag::kSeeded); }))
       once(kGeneral, "seeded",
            "the weights are random: times are valid, accuracy is unknown; to use real weights, give a folder with "
            "model.safetensors");

@@ -21,7 +21,7 @@ inline Record result(const std::string& model, const std::string& hardware, doub
   row.hardware = hardware;
   row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
   row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
+  row.contract = Contract::kHost;
   row.host = "laboratory";
   row.hardware_id = "machine-1";
   row.series_key = fmt::format("{}-{}-{}", model, hardware, batch);
@@ -33,11 +33,11 @@ inline Record result(const std::string& model, const std::string& hardware, doub
   row.latency_p50_high_ms = p50 * 1.01;
   row.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
   row.memory_mb = 100;
-  row.memory_source = "process";
+  row.memory_source = MemorySource::kProcess;
   row.iterations = 100;
   row.launches = 3;
-  row.latency_p50_interval = "launches";
-  row.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.999, p50, p50 * 1.001);
+  row.latency_p50_interval = IntervalScope::kLaunches;
+  row.launch_p50_ms = *parse_launch_medians(fmt::format("1:{} 2:{} 3:{}", p50 * 0.999, p50, p50 * 1.001));
   return row;
 }
 

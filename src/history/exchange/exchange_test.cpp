@@ -288,7 +288,7 @@ TEST(CellOfSeries, AnImportedRowReplacesNoOwnOne) {
     rows[i].timestamp = "2026-03-0" + std::to_string(i + 1);
     rows[i].status = CellStatus::kCompleted;
     rows[i].latency_p50_ms = 1;
-    if (i > 0) rows[i].add_flag(flag::kImported);
+    if (i > 0) rows[i].flags.add(Flag::kImported);
   }
   const auto chosen = [&](std::vector<const Record*> pointers) { return &cell_of_series(pointers) - rows.data(); };
   EXPECT_EQ(chosen({&rows[0], &rows[1], &rows[2]}), 0);

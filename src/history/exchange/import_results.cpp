@@ -55,7 +55,7 @@ Result<Imported> write_bundles(const ResultsFile& file, const fs::path& spool, c
       continue;
     }
     record.attempt_id = uuid_of_row(file.sha256, i);
-    record.add_flag(flag::kImported);
+    record.flags.add(Flag::kImported);
     ++imported.added;
     // A bundle that an earlier import wrote and that no database has yet.
     if (std::error_code ignored; fs::exists(spool / record.task_key / record.attempt_id, ignored)) continue;

@@ -88,7 +88,7 @@ void set_memory(const Json& report, Record& row) {
     if (!most && !host) most = number_at(*memory, "max_vram");
     if (!most || (row.memory_mb && *row.memory_mb >= *most)) continue;
     row.memory_mb = most;
-    row.memory_source = host ? "process" : "device";
+    row.memory_source = host ? MemorySource::kProcess : MemorySource::kDevice;
   }
 }
 

@@ -104,7 +104,7 @@ std::string iso_time(std::string_view text) {
 Record foreign_row(std::string model) {
   Record row;
   row.model = row.model_id = std::move(model);
-  row.weights = "given";
+  row.weights = Weights::kGiven;
   row.weights_hash = std::string(kNamedWeights) + row.model_id;
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kUnverified;

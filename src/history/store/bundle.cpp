@@ -212,7 +212,7 @@ Result<BundleWriter> BundleWriter::begin(const fs::path& spool, Record draft, co
   draft.reason_code = to_string(ErrorCode::kCancelled);
   draft.message = "assay ended while this cell ran; the samples that were written are kept";
   draft.hint = "run again with --resume";
-  draft.add_flag(flag::kPartial);
+  draft.flags.add(Flag::kPartial);
   if (draft.timestamp.empty()) draft.timestamp = iso8601(wall_now());
 
   auto state = std::make_unique<State>();

@@ -236,7 +236,7 @@ TEST_F(BundleTest, AWriterThatGoesKeepsWhatTheWorkerWrote) {
   ASSERT_TRUE(bundle) << to_string(bundle.error());
   EXPECT_EQ(bundle->record.status, CellStatus::kFailed);
   EXPECT_EQ(bundle->record.reason_code, "cancelled");
-  EXPECT_TRUE(bundle->record.has_flag(flag::kPartial));
+  EXPECT_TRUE(bundle->record.flags.has(Flag::kPartial));
   EXPECT_EQ(read_samples(bundle->folder / "samples.bin")->samples.duration_ns, samples_.duration_ns);
 }
 
@@ -275,7 +275,7 @@ TEST_F(BundleTest, KilledInMidAttemptItIsSealedByTheNextRun) {
   ASSERT_THAT(*bundles, SizeIs(1));
   const auto bundle = read_bundle(bundles->front());
   ASSERT_TRUE(bundle);
-  EXPECT_TRUE(bundle->record.has_flag(flag::kPartial));
+  EXPECT_TRUE(bundle->record.flags.has(Flag::kPartial));
   EXPECT_EQ(read_samples(bundle->folder / "samples.bin")->samples.size(), samples_.size());
 }
 

@@ -45,7 +45,7 @@ class CellsTest : public ::testing::Test {
     measurement.window_ns = 1'000'000'000;
     measurement.steady_from = unsteady;
     summarise(measurement, made.samples, *made.row.batch_size, made.row);
-    made.row.flags.clear();
+    made.row.flags = {};
     return made;
   }
   void write(const Made& made) const { testing::write_fake_bundle(spool_, made.row, made.samples); }
@@ -219,7 +219,7 @@ TEST_F(CellsTest, TheOrderOfIngestingDoesNotMatterAndRebuildingGivesTheSame) {
   made.push_back(made[2]);  // cut short
   made.back().row.attempt_id = "cut";
   made.back().row.attempt_number = 3;
-  made.back().row.add_flag(flag::kPartial);
+  made.back().row.flags.add(Flag::kPartial);
   const auto ingest_one_by_one = [&] {
     for (const Made& each : made) {
       write(each);

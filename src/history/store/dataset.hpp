@@ -45,11 +45,14 @@ struct HistoryPoint {
   bool ranked = false;  ///< Record::ranked()
   Number p50_ms{}, p50_low_ms{}, p50_high_ms{}, throughput_ips{}, memory_mb{};
   Number mean_ms{};             ///< all that some imported results have
-  std::string memory_source{};  ///< as in Record: peaks of different sources are not compared
+  Word<MemorySource> memory_source{};  ///< peaks of different sources are not compared
   std::int64_t launches = 0;
   std::int32_t refusal = -1;  ///< why it is `unavailable` or `skipped`: index into Dataset::refusals; -1: it is neither
   /// Fields of the result by these names: what a comparison with another result needs.
-  std::string engine_version{}, effective_precision{}, flags{}, latency_p50_interval{}, launch_p50_ms{};
+  std::string engine_version{}, effective_precision{};
+  Flags flags{};
+  Word<IntervalScope> latency_p50_interval{};
+  LaunchMedians launch_p50_ms{};
 };
 
 /// The samples of one kind of one launch, as a picture needs them. Times are 16-bit codes between the shortest and the

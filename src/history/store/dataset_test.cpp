@@ -95,8 +95,8 @@ TEST_F(DatasetTest, PointsSayWhyTheyDidNotRunAndWhatTheyRestOn) {
   ASSERT_THAT(data->history, SizeIs(2));
   const HistoryPoint &measured = data->history[0], &refused = data->history[1];
   EXPECT_EQ(measured.mean_ms, 9);
-  EXPECT_EQ(measured.memory_source, "process");
-  EXPECT_EQ(measured.flags, "noisy");
+  EXPECT_EQ(measured.memory_source, MemorySource::kProcess);
+  EXPECT_EQ(measured.flags, Flags({Flag::kNoisy}));
   EXPECT_EQ(measured.refusal, -1);
   ASSERT_THAT(data->refusals, SizeIs(1));
   EXPECT_EQ(refused.refusal, 0);

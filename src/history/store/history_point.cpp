@@ -14,7 +14,7 @@ namespace {
 
 /// Whether no older row is shown instead of it. `verified_at`: when a row of the series was verified last.
 bool stands(const Record& row, const std::string& verified_at) {
-  if (row.has_flag(flag::kPartial)) return false;
+  if (row.flags.has(Flag::kPartial)) return false;
   switch (row.status) {
     case CellStatus::kSkipped:
     case CellStatus::kUnavailable:

@@ -393,7 +393,7 @@ TEST_F(HistoryTest, ABundleOfKeyVersion2HasTheFormerNameOfTheKvCache) {
   EXPECT_THAT(report->refused, IsEmpty());
   const auto rows = store->results();
   ASSERT_THAT(*rows, SizeIs(1));
-  EXPECT_EQ(rows->at(0).kv_cache, "runtime");
+  EXPECT_EQ(rows->at(0).kv_cache, KvCache::kRuntime);
   EXPECT_THAT(key_text(rows->at(0), KeyKind::kSeries), HasSubstr("kv_cache=\"runtime\"\n"));
   EXPECT_EQ(rows->at(0).series_key, series_key(rows->at(0)));
   EXPECT_THAT(*store->verify(spool_), IsEmpty());

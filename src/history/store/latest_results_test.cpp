@@ -85,7 +85,7 @@ TEST_F(LatestResultsTest, OneRowSurvivesAnUpgradeAndRowsOfOtherMachinesAreTheirO
 
 TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
   put("measured", "onnxruntime", 5, 1);
-  put("measured", "onnxruntime", 1, 2, [](Record& record) { record.add_flag(flag::kPartial); });
+  put("measured", "onnxruntime", 1, 2, [](Record& record) { record.flags.add(Flag::kPartial); });
   put("measured", "onnxruntime", 1, 3, [](Record& record) { record.latency_p50_ms.reset(); });
   put("measured", "onnxruntime", 1, 4, [](Record& record) { record.status = CellStatus::kFailed; });
   put("measured", "onnxruntime", 1, 5, [](Record& record) { record.verification = Verification::kUnverified; });
@@ -94,7 +94,7 @@ TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
     record.status = CellStatus::kWrong;
     record.verification = Verification::kWrong;
   });
-  put("simulated", "onnxruntime", 5, 1, [](Record& record) { record.add_flag(flag::kSimulated); });
+  put("simulated", "onnxruntime", 5, 1, [](Record& record) { record.flags.add(Flag::kSimulated); });
   const auto rows = answer();
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0].front(), "measured");
@@ -103,7 +103,7 @@ TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
 }
 
 TEST_F(LatestResultsTest, AnImportedResultReplacesNoOwnOneHoweverNewAndHoweverWrong) {
-  const auto imported = [](Record& record) { record.add_flag(flag::kImported); };
+  const auto imported = [](Record& record) { record.flags.add(Flag::kImported); };
   put("both", "onnxruntime", 5, 1);
   put("both", "onnxruntime", 1, 2, imported);
   put("wrong here", "onnxruntime", 5, 1, [](Record& record) {

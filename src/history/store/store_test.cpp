@@ -275,7 +275,7 @@ TEST_F(StoreTest, ResumingRunsAgainWhatFailedOrWasCutShort) {
   const auto put = [&](const std::string& model, CellStatus status, bool measured, bool partial = false) {
     Record record = testing::fake_record(model, measured ? testing::fake_samples(10) : Samples{});
     record.status = status;
-    if (partial) record.add_flag(flag::kPartial);
+    if (partial) record.flags.add(Flag::kPartial);
     testing::write_fake_bundle(spool_, record, {});
     return record.task_key;
   };

@@ -92,7 +92,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   if (precision != DType::kFloat32 && precision != DType::kFloat16 && precision != DType::kBFloat16)
     return unsupported("precision", request.precision, "built are float32, float16 and bfloat16");
   if (request.kv_cache != KvCache::kGrowing && request.part != Part::kDecode)
-    return unsupported("kv_cache", std::string(kv_cache_name(request.kv_cache)),
+    return unsupported("kv_cache", std::string(to_string(request.kv_cache)),
                        "only a decode graph has this KV cache");
 
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
@@ -116,7 +116,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.category = what.category;
   built.family = what.family;
   built.task = what.task;
-  built.kv_cache = kv_cache_name(request.kv_cache);
+  built.kv_cache = request.kv_cache;
   built.config_hash = hash_of(config, request);
   built.weights_hash = request.weights_hash;
   if (built.weights_hash.empty() && (!request.weights_left_out || !request.weights)) {

@@ -15,7 +15,8 @@ namespace assay::zoo {
 
 struct BuiltModel {
   std::filesystem::path path;  ///< the .onnx (external data beside it above 2 GB)
-  std::string architecture, category, family, model_class, kv_cache;
+  std::string architecture, category, family, model_class;
+  KvCache kv_cache = KvCache::kGrowing;
   std::string config_hash, weights_hash;  ///< weights_hash: of the checkpoint's bytes, or "seeded:SCHEME:SEED"
   std::string builder_version;
   bool seeded = false;

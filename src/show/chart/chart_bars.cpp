@@ -213,7 +213,7 @@ std::vector<Chart> memory_usage(const Source& source) {
         const Record& record = *of.row;
         Row row = bar_of(0, of, record.memory_mb, {}, {});
         row.style &= ~(kHollow | kUnranked);
-        if (record.memory_source == "process_warm") {
+        if (record.memory_source == MemorySource::kWarmProcess) {
           row.style |= kHollow;
           row.text = "at most";
         }

@@ -45,7 +45,7 @@ TEST(Comparison, OfTwoTargetsClaimsWhatPairedLaunchesShow) {
   data.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("openvino", "openvino", "bert", 4),
                 cell("cpu", "onnxruntime", "vit", 8), cell("openvino", "openvino", "vit", 8.001)};
   data.ids = {0, 0, 0, 0};
-  data.cells[3].launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 8.08}, {2, 8}, {3, 7.93}});
+  data.cells[3].launch_p50_ms = {{1, 8.08}, {2, 8}, {3, 7.93}};
   ASSERT_TRUE(data.cells[0].ranked());
   const Chart chart = make_charts(Kind::kComparison, {.data = &data}).front();
   ASSERT_FALSE(chart.option.is_null());
@@ -202,7 +202,7 @@ TEST(History, RunsOnADisturbedMachineAreBandsWithTheReason) {
     point.p50_ms = 8;
     data.history.push_back(point);
   }
-  data.history.back().flags = "noisy";
+  data.history.back().flags = {Flag::kNoisy};
   const Chart chart = make_charts(Kind::kHistory, {.data = &data}).front();
   std::vector<std::tuple<double, double, std::string>> bands;
   for (const Json& row : chart.option["dataset"]["source"])
@@ -215,7 +215,7 @@ TEST(History, RunsOnADisturbedMachineAreBandsWithTheReason) {
   EXPECT_EQ(table[3]["disturbed_by"], "");
   Dataset quiet = data;
   quiet.runs.clear();
-  quiet.history.back().flags = "";
+  quiet.history.back().flags = {};
   EXPECT_THAT(make_charts(Kind::kHistory, {.data = &quiet}).front().notes,
               ::testing::Not(Contains(HasSubstr("Shaded"))));
 }

@@ -90,11 +90,11 @@ TEST(WriteCharts, ADatasetWithoutCellsWritesNothing) {
 
 // As of a first try on a busy machine.
 Record unranked(Record row) {
-  row.latency_p50_interval = "one_process";
+  row.latency_p50_interval = IntervalScope::kOneProcess;
   row.latency_p50_quality = "few_samples(n=5<36)";
   row.latency_p50_low_ms = row.latency_p50_high_ms = {};
   row.memory_mb = 100;
-  row.memory_source = "process";
+  row.memory_source = MemorySource::kProcess;
   row.parameter_count = 4'000'000;
   row.category = "text_encoders";
   row.launches = 1;
@@ -168,7 +168,7 @@ TEST(Charts, NoiseDoesNotMakeMemoryUncertain) {
 TEST(Charts, HollowMemoryIsAnUpperBound) {
   Dataset data;
   data.cells = {unranked(cell("cpu", "onnxruntime", 8))};
-  data.cells[0].memory_source = "process_warm";
+  data.cells[0].memory_source = MemorySource::kWarmProcess;
   data.ids = {0};
   const Chart chart = make_charts(Kind::kMemoryUsage, {.data = &data}).front();
   EXPECT_THAT(styles_of(chart), ElementsAre(kHollow));
@@ -251,7 +251,7 @@ TEST(Charts, TheDistributionsOfACellOnSeveralTargetsAreInOnePanel) {
   const Chart touching = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
   EXPECT_EQ(touching.option["series"].at(3)["renderItem"]["shift"], 8) << "cpu, under openvino";
 
-  data.cells[0].latency_p50_interval = "one_process";
+  data.cells[0].latency_p50_interval = IntervalScope::kOneProcess;
   const Chart single = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
   for (const Json& row : single.option["dataset"]["source"])
     if (row[1] == "cpu, p50") {

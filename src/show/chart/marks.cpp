@@ -30,13 +30,13 @@ Mark mark_of(const Record& row) {
   return row.verification == Verification::kVerified ? Mark::kNone : Mark::kUnverified;
 }
 
-bool is_simulated(const Record& row) { return row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware); }
+bool is_simulated(const Record& row) { return row.flags.has(Flag::kSimulated) || row.flags.has(Flag::kSoftware); }
 
 bool is_unranked(const Record& row) { return shows_values(row) && !row.ranked() && !is_simulated(row); }
 
 int style_of(const Record& row) {
   if (is_unranked(row)) return kUnranked;
-  return (row.latency_p50_interval != "launches" ? kHollow : 0) | (is_simulated(row) ? kHatched : 0);
+  return (row.latency_p50_interval != IntervalScope::kLaunches ? kHollow : 0) | (is_simulated(row) ? kHatched : 0);
 }
 
 std::string status_words(const Record& row) {

@@ -26,7 +26,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 Record simulated(Record row) {
-  row.add_flag(flag::kSimulated);
+  row.flags.add(Flag::kSimulated);
   return row;
 }
 
@@ -96,7 +96,7 @@ TEST(TitleOfTheBatch, AccountsForTheNumberOfPairsItChoosesFrom) {
       for (std::size_t round = 0; round < kNoise.size(); ++round)
         medians.push_back({static_cast<std::int64_t>(round) + 1,
                            *row.latency_p50_ms * kNoise.at((round * static_cast<std::size_t>(batch) + round) % 8)});
-      row.launch_p50_ms = launch_medians_text(medians);
+      row.launch_p50_ms = medians;
       row.launches = kNoise.size();
       rows.push_back(row);
     }

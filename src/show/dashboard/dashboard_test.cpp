@@ -41,7 +41,7 @@ Record measured(const std::string& model, const std::string& engine, double p50_
   row.latency_p50_ms = p50_ms;
   row.latency_p50_low_ms = p50_ms * 0.99;
   row.latency_p50_high_ms = p50_ms * 1.01;
-  row.latency_p50_interval = "launches";
+  row.latency_p50_interval = IntervalScope::kLaunches;
   row.latency_p50_ns = 5'000'000'000;
   row.throughput_ips = 1000 / p50_ms;
   row.launches = row.planned_launches = 3;
@@ -360,14 +360,14 @@ TEST(Page, OfAnEmptyDatabaseIsAPageToo) {
 TEST(Reproduce, NamesWhatTheTaskKeyContains) {
   Record row = measured("bert", "openvino", 4);
   row.model_id = "bert-base-uncased";
-  row.weights = "seeded";
+  row.weights = Weights::kSeeded;
   row.measure_plan = "warmup=10 iterations=50";
   row.engine_options = "NUM_STREAMS=1,hint=a b";
   row.threads = 2;
   row.seed = 0;
   row.data_source = "synthetic";
-  row.kv_cache = "growing";
-  row.spin = "runtime";
+  row.kv_cache = KvCache::kGrowing;
+  row.spin = Spin::kRuntime;
   row.streams = 1;
   EXPECT_EQ(reproduce_command(row),
             "assay bench --model-id bert-base-uncased --allow-random-weights --device openvino --engine openvino "
@@ -383,7 +383,7 @@ TEST(Reproduce, RepeatsAnAdaptiveCellWithAsManyInferencesAsALaunchHad) {
   row.iterations = 900;
   row.data_source = "synthetic";
   row.kv_cache = "";
-  row.spin = "runtime";
+  row.spin = Spin::kRuntime;
   row.streams = 1;
   EXPECT_EQ(reproduce_command(row),
             "assay bench --model bert --size tiny --device cpu --engine onnxruntime --precision float32 "

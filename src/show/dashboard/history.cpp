@@ -101,7 +101,7 @@ Json history_json(Columns& columns, const Dataset& data, std::span<const Record>
   text("engine_version", [](const HistoryPoint& point) { return point.engine_version; });
   text("status", [](const HistoryPoint& point) { return to_string(point.status); });
   text("verification", [](const HistoryPoint& point) { return to_string(point.verification); });
-  text("flags", [](const HistoryPoint& point) { return point.flags; });
+  text("flags", [](const HistoryPoint& point) { return point.flags.text(); });
   integers("ranked", [](const HistoryPoint& point) { return point.ranked; });
   Record row;
   integers("shown", [&](const HistoryPoint& point) {
@@ -122,7 +122,7 @@ Json history_json(Columns& columns, const Dataset& data, std::span<const Record>
   const std::map<std::uint32_t, WrongTargets> wrong = wrong_targets(data, cell_of);
   const std::set<std::int64_t> ids(data.ids.begin(), data.ids.end());
   text("launch_p50_ms", [&](const HistoryPoint& point) {
-    return is_earlier(point, ids, cell_of) ? point.launch_p50_ms : std::string();
+    return is_earlier(point, ids, cell_of) ? launch_medians_text(point.launch_p50_ms) : std::string();
   });
   text("effective_precision", [](const HistoryPoint& point) { return point.effective_precision; });
   integers("comparable", [&](const HistoryPoint& point) {

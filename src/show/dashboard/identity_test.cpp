@@ -29,7 +29,7 @@ Record measured_on(const std::string& model, const std::string& hardware, double
   row.hardware = hardware;
   row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
   row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
+  row.contract = Contract::kHost;
   row.batch_size = 1;
   row.sequence_length = 128;
   row.run_id = "r";
@@ -38,7 +38,7 @@ Record measured_on(const std::string& model, const std::string& hardware, double
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kVerified;
   row.latency_p50_ms = p50_ms;
-  row.latency_p50_interval = "launches";
+  row.latency_p50_interval = IntervalScope::kLaunches;
   row.throughput_ips = 1000 / p50_ms;
   row.launches = 3;
   return row;
@@ -113,13 +113,13 @@ TEST(Identity, RowsAreComparableAsTheAnalysisComparesThem) {
       {"output tokens", [](Record& row) { row.output_tokens = 128; }},
       {"streams", [](Record& row) { row.streams = 2; }},
       {"threads", [](Record& row) { row.threads = 2; }},
-      {"spin", [](Record& row) { row.spin = "on"; }},
-      {"cache", [](Record& row) { row.kv_cache = "static"; }},
-      {"shapes", [](Record& row) { row.shapes = "static"; }},
+      {"spin", [](Record& row) { row.spin = Spin::kOn; }},
+      {"cache", [](Record& row) { row.kv_cache = KvCache::kStatic; }},
+      {"shapes", [](Record& row) { row.shapes = ShapesForm::kStatic; }},
       {"options", [](Record& row) { row.engine_options = "A=1"; }},
       {"precision", [](Record& row) { row.precision = "runtime"; }},
       {"precision as it was", [](Record& row) { row.effective_precision = "bfloat16"; }},
-      {"contract", [](Record& row) { row.contract = "device_resident"; }},
+      {"contract", [](Record& row) { row.contract = Contract::kDeviceResident; }},
       {"weights", [](Record& row) { row.weights_hash = "others"; }},
       {"machine", [](Record& row) { row.hardware_id = "9f8e7d6c"; }}};
   std::vector<Record> rows{measured_on("bert", "cpu", 8)};
@@ -209,7 +209,7 @@ void add_history(Dataset& data, std::uint32_t series, const std::function<void(H
     point.ranked = true;
     point.p50_ms = data.cells[series].latency_p50_ms;
     point.effective_precision = data.cells[series].effective_precision;
-    point.launch_p50_ms = "1:4 2:4";
+    point.launch_p50_ms = *parse_launch_medians("1:4 2:4");
     change(point, run);
     data.history.push_back(std::move(point));
   }

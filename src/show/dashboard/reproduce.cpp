@@ -40,7 +40,7 @@ void add_model(Command& command, const Record& row) {
     return;
   }
   command.add("--model-id", row.model_id);
-  if (row.weights == "seeded") command.add("--allow-random-weights");
+  if (row.weights == Weights::kSeeded) command.add("--allow-random-weights");
 }
 
 // `measure_plan` is "warmup=10 iterations=50" or "adaptive". `bench` counts inferences: what adapted is repeated with
@@ -73,7 +73,7 @@ std::string why_not_repeatable(const Record& row, const Dataset& data) {
   if (!format.empty() && !is_any(format, {"assay", "csv", "guide"}))
     return fmt::format("It was imported from {}, a file of {}: assay cannot repeat it.", file, format);
   if (own_engine(row.engine) != nullptr) return {};
-  if (row.has_flag(flag::kImported) || run.command.empty())
+  if (row.flags.has(Flag::kImported) || run.command.empty())
     return fmt::format("It was measured with {}, which is not an engine of assay: assay cannot repeat it.",
                        row.engine.empty() ? "an unknown runtime" : row.engine);
   return {};
@@ -89,10 +89,10 @@ std::string reproduce_command(const Record& row) {
   command.add("--sequence-lengths", row.sequence_length);
   command.add("--output-tokens", row.output_tokens);
   if (!row.given_shapes.empty()) command.add("--shape", row.given_shapes);
-  if (row.kv_cache != "growing") command.add("--kv-cache", row.kv_cache);
+  if (row.kv_cache != KvCache::kGrowing) command.add("--kv-cache", std::string(to_string(row.kv_cache)));
   if (row.streams != 1) command.add("--streams", row.streams);
   command.add("--threads", row.threads);
-  if (row.spin != "runtime") command.add("--spin", row.spin);
+  if (row.spin != Spin::kRuntime) command.add("--spin", std::string(to_string(row.spin)));
   if (const std::string_view form = unusual_shapes(row); !form.empty()) command.add(fmt::format("--{}-shapes", form));
   for (const std::string& option : split(row.engine_options, ',')) command.add("--engine-option", option);
   if (row.data_source != "synthetic") command.add("--data", row.data_source);

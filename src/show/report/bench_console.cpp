@@ -23,7 +23,8 @@ std::string settings_text(const Record& row) {
   if (row.threads.value_or(0) != 0) text += fmt::format(", threads: {}", *row.threads);
   if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is")
     text += ", precision: " + row.precision;
-  if (!row.kv_cache.empty() && row.kv_cache != "growing") text += ", KV cache: " + row.kv_cache;
+  if (row.kv_cache.value_or(KvCache::kGrowing) != KvCache::kGrowing)
+    text += fmt::format(", KV cache: {}", to_string(row.kv_cache));
   return text;
 }
 
@@ -58,8 +59,8 @@ class BenchConsole {
                         row.model, row.device_name.empty() ? row.hardware : row.device_name,
                         upper(row.device_type.empty() ? row.hardware : row.device_type),
                         row.status == CellStatus::kUnavailable ? "False" : "True");
-    if (row.has_flag(flag::kSeeded)) out_ += "  Weights: random\n";
-    if (row.has_flag(flag::kScaled))
+    if (row.flags.has(Flag::kSeeded)) out_ += "  Weights: random\n";
+    if (row.flags.has(Flag::kScaled))
       out_ += fmt::format("  Scaled: smaller than the published model (size {})\n", row.size);
   }
 
@@ -92,7 +93,7 @@ class BenchConsole {
     if (const auto log = input_.files.logs.find(row.attempt_id);
         row.status == CellStatus::kFailed && log != input_.files.logs.end())
       out_ += fmt::format("  Log: {}\n", log->second.string());
-    if (completed && row.has_flag(flag::kPartial))
+    if (completed && row.flags.has(Flag::kPartial))
       out_ += "  Partial: the measurement was interrupted; the samples until then are kept\n";
     if (completed && row.verification != Verification::kVerified)
       add_sentence("  ", fmt::format("Verification: {}{}", to_string(row.verification),
@@ -146,7 +147,7 @@ class BenchConsole {
     const std::vector<std::string> meanings = marks_legend({marks_of(row, inconsistent_.contains(&row))}, false);
     if (meanings.empty()) return;
     for (const std::string& meaning : meanings) add_sentence("  ", meaning);
-    if (row.has_flag(flag::kNoisy) || row.has_flag(flag::kUnsteady)) {
+    if (row.flags.has(Flag::kNoisy) || row.flags.has(Flag::kUnsteady)) {
       if (row.latency_mean_ms)
         out_ += fmt::format("  Latency (mean): {}ms\n", fixed_milliseconds(*row.latency_mean_ms));
       doctor_ = true;

@@ -86,8 +86,8 @@ bool of_one_process(const Record& row) { return row.latency_p50_ms && launch_med
 std::vector<Mark> marks_of(const Record& row, bool inconsistent) {
   std::vector<Mark> marks;
   if (!row.latency_p50_ms) return marks;
-  if (row.has_flag(flag::kNoisy)) marks.push_back(kNoisyMark);
-  if (row.has_flag(flag::kUnsteady)) marks.push_back(kUnsteadyMark);
+  if (row.flags.has(Flag::kNoisy)) marks.push_back(kNoisyMark);
+  if (row.flags.has(Flag::kUnsteady)) marks.push_back(kUnsteadyMark);
   if (row.steady_class == kSlowdownMark.word) marks.push_back(kSlowdownMark);
   if (inconsistent) marks.push_back(kInconsistentMark);
   if (too_unsure_to_rank(row)) marks.push_back(kNotRankedMark);
@@ -154,7 +154,7 @@ std::string few_samples_words(const std::string& quality) {
 
 std::string flag_words(const Record& row) {
   if (row.flags.empty()) return "–";
-  std::string words = join(split(row.flags, ','), ", ");
+  std::string words = row.flags.text(", ");
   std::ranges::replace(words, '_', ' ');
   return words;
 }
@@ -170,7 +170,7 @@ std::string show_percentile(const Number& value, const std::string& quality) {
 }
 
 bool median_of_few_samples(const Record& row) {
-  return has_few_samples(row.latency_p50_quality) && row.latency_p50_interval != "launches";
+  return has_few_samples(row.latency_p50_quality) && row.latency_p50_interval != IntervalScope::kLaunches;
 }
 
 std::string show_median(const Record& row) {
@@ -190,8 +190,8 @@ std::string verdict_text(const Record& row) {
     return row.reason_code.empty() || row.reason_code == status ? status : status + " (" + row.reason_code + ")";
   }
   std::string words(to_string(row.verification));
-  for (const std::string_view name : {flag::kSimulated, flag::kSoftware, flag::kPartial})
-    if (row.has_flag(name)) words += fmt::format(" ({})", name);
+  for (const std::string_view name : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial})
+    if (row.flags.has(name)) words += fmt::format(" ({})", name);
   return words;
 }
 

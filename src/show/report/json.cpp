@@ -61,7 +61,7 @@ Json target_entry(const ReportInput& input, const std::vector<const Record*>& ro
   Extent latency, throughput;
   for (const Record* row : rows) {
     if (row->batch_size) shapes[shape_key(*row)] = shape_entry(input, *row);
-    if (row->status != CellStatus::kCompleted || row->has_flag(flag::kPartial)) continue;
+    if (row->status != CellStatus::kCompleted || row->flags.has(Flag::kPartial)) continue;
     if (row->latency_mean_ms) latency.add(*row->latency_mean_ms / 1e3);
     if (row->throughput_ips) throughput.add(*row->throughput_ips);
   }

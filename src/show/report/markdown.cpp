@@ -113,7 +113,7 @@ std::string models_section(const std::vector<Record>& rows) {
   for (const std::string& model : models_of(rows)) {
     const Record& row = *std::find_if(rows.begin(), rows.end(), [&](const Record& r) { return r.model == model; });
     out += line_of({model, or_dash(row.model_id), row.family, or_dash(row.model_class), or_dash(row.size),
-                    or_dash(row.weights), millions(row.parameter_count)});
+                    or_dash(std::string(to_string(row.weights))), millions(row.parameter_count)});
   }
   return out + "\n";
 }
@@ -133,11 +133,11 @@ std::string verification_section(const ReportInput& input, const std::vector<Rec
 // In place of a time: why there is no time to compare.
 std::string why_no_number(const Record& row) {
   if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
-  if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
-  if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
-  if (row.has_flag(flag::kPartial)) return std::string(flag::kPartial);
+  if (row.flags.has(Flag::kSimulated)) return std::string(Flag::kSimulated);
+  if (row.flags.has(Flag::kSoftware)) return std::string(Flag::kSoftware);
+  if (row.flags.has(Flag::kPartial)) return std::string(Flag::kPartial);
   if (too_unsure_to_rank(row))
-    return row.has_flag(flag::kUnsteady) ? "unsteady" : row.has_flag(flag::kNoisy) ? "too noisy" : "too uncertain";
+    return row.flags.has(Flag::kUnsteady) ? "unsteady" : row.flags.has(Flag::kNoisy) ? "too noisy" : "too uncertain";
   if (!row.ranked()) return std::string(to_string(row.verification));
   return row.latency_p50_ms ? "other shape or precision" : "not measured";
 }
@@ -202,7 +202,7 @@ std::string generation_table(const std::vector<Record>& rows) {
   std::string out;
   for (const Record& row : rows)
     if (row.ttft_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), row.kv_cache, show_ttft(row),
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), std::string(to_string(row.kv_cache)), show_ttft(row),
                       show_interval(row.ttft_p50_ms, row.ttft_p50_low_ms, row.ttft_p50_high_ms),
                       row.ttft_samples ? std::to_string(*row.ttft_samples) : "–", show(row.ttft_p99_ms), show_tpot(row),
                       show_interval(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms), show(row.tpot_p99_ms),

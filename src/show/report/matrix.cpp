@@ -115,9 +115,9 @@ bool has_means(const Record& row) { return row.ranked() && row.latency_mean_ms &
 // Without options that a user sets to try something.
 bool plain(const Record& row) {
   const bool usual_precision = row.precision.empty() || row.precision == "float32" || row.precision == "as_is";
-  const bool usual_spin = row.spin.empty() || row.spin == "runtime";
+  const bool usual_spin = row.spin.value_or(Spin::kRuntime) == Spin::kRuntime;
   return row.engine_options.empty() && unusual_shapes(row).empty() && row.streams.value_or(1) == 1 &&
-         row.threads.value_or(0) == 0 && usual_spin && (row.kv_cache.empty() || row.kv_cache == "growing") &&
+         row.threads.value_or(0) == 0 && usual_spin && row.kv_cache.value_or(KvCache::kGrowing) == KvCache::kGrowing &&
          usual_precision;
 }
 
@@ -208,7 +208,7 @@ Json compatibility_matrix(std::span<const Record> history, const RunInfo& run, c
                            {"engine_version", or_null(newest->engine_version)},
                            {"shapes", std::move(statuses)},
                            {"message", or_null(newest->message)},
-                           {"flags", or_null(newest->flags)}});
+                           {"flags", or_null(newest->flags.text())}});
       }
       entry["benchmark_results"] = std::move(results);
       hardware[matrix_word(target)] = std::move(entry);

@@ -30,7 +30,7 @@ Record measured(const std::string& model, const std::string& hardware, const std
   r.hardware = r.device = hardware;
   r.engine = engine;
   r.precision = r.effective_precision = "float32";
-  r.contract = "e2e_host";
+  r.contract = Contract::kHost;
   r.batch_size = batch;
   r.sequence_length = 32;
   r.streams = 1;
@@ -42,8 +42,8 @@ Record measured(const std::string& model, const std::string& hardware, const std
   r.latency_p50_high_ms = mean + 0.1;
   r.latency_p50_quality = "ok";
   r.launches = 3;
-  r.latency_p50_interval = "launches";
-  r.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", mean * 0.995, mean, mean * 1.005);
+  r.latency_p50_interval = IntervalScope::kLaunches;
+  r.launch_p50_ms = *parse_launch_medians(fmt::format("1:{} 2:{} 3:{}", mean * 0.995, mean, mean * 1.005));
   r.latency_p99_quality = "few_samples(n=50<368)";
   r.latency_p99_ms = mean * 2;
   r.throughput_ips = 1000.0 * static_cast<double>(batch) / mean;
@@ -133,7 +133,7 @@ TEST(Matrix, ANewerRowWithOtherOptionsDoesNotReplaceTheDefaults) {
   tried.timestamp = "2026-01-01T00:00:00.000000Z";
   input.rows.push_back(tried);
   tried.engine_options.clear();
-  tried.spin = "off";
+  tried.spin = Spin::kOff;
   input.rows.push_back(tried);
   const Json matrix = compatibility_matrix(input.rows, input.run, "2026-03-02T13:00:00.123456Z");
   const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0];
@@ -143,9 +143,9 @@ TEST(Matrix, ANewerRowWithOtherOptionsDoesNotReplaceTheDefaults) {
 
 TEST(Matrix, ANewerVerdictDoesNotTakeTheFlagsFromTheTimesOfAnOlderRow) {
   ReportInput input = sample();
-  input.rows[0].add_flag(flag::kUnsteady);
+  input.rows[0].flags.add(Flag::kUnsteady);
   Record only_verified = input.rows[0];
-  only_verified.flags.clear();
+  only_verified.flags = {};
   only_verified.timestamp = "2026-01-01T00:00:00.000000Z";
   for (const auto member : {&Record::latency_mean_ms, &Record::latency_p50_ms, &Record::throughput_ips})
     (only_verified.*member).reset();
@@ -196,7 +196,7 @@ TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
 TEST(Matrix, AnImportHidesNoOwnVerdict) {
   ReportInput input = sample();
   Record imported = input.rows[0];
-  imported.add_flag(flag::kImported);
+  imported.flags.add(Flag::kImported);
   imported.timestamp = "2026-01-01T00:00:00.000000Z";
   Record& own = input.rows[0];
   own.status = CellStatus::kWrong;
@@ -214,7 +214,7 @@ TEST(Matrix, AnImportOfOtherFilesRemovesNoOwnResults) {
   ReportInput input = sample();
   for (Record& row : input.rows) row.graph_hash = "mine";
   Record imported = input.rows[0];
-  imported.add_flag(flag::kImported);
+  imported.flags.add(Flag::kImported);
   imported.graph_hash = "theirs";
   imported.batch_size = 64;
   imported.timestamp = "2026-01-01T00:00:00.000000Z";
@@ -231,11 +231,11 @@ TEST(Matrix, RemembersCellsOfOtherPrecisionsAndKvCaches) {
   for (Record& row : input.rows) row.config_hash = "growing";
   Record other = input.rows[0];
   other.config_hash = "static";
-  other.kv_cache = "static";
+  other.kv_cache = KvCache::kStatic;
   other.timestamp = "2027-01-01T00:00:00.000000Z";
   input.rows.push_back(other);
   other.config_hash = "float16";
-  other.kv_cache = "growing";
+  other.kv_cache = KvCache::kGrowing;
   other.precision = "float16";
   input.rows.push_back(other);
   const Json matrix = compatibility_matrix(input.rows, input.run, "2027-03-02T13:00:00.123456Z");
@@ -346,7 +346,7 @@ TEST(Console, NamesBothWhereNoDifferenceIsShown) {
   ReportInput input = sample();
   Record& openvino = input.rows[2];
   openvino.latency_p50_ms = openvino.latency_mean_ms = 7.9;
-  openvino.launch_p50_ms = "1:7.8 2:8.1 3:7.8";
+  openvino.launch_p50_ms = *parse_launch_medians("1:7.8 2:8.1 3:7.8");
   openvino.latency_p50_low_ms = 7.7;
   openvino.latency_p50_high_ms = 8.1;
   const std::string text = summary_table(input, false, 200);
@@ -411,7 +411,7 @@ TEST(Bench, PrintsTheIntervalAndWhatDisturbedBesideTheNumbers) {
   row.launches = 1;
   EXPECT_THAT(bench_console(input, {}, 200),
               HasSubstr("(one process: the difference between processes is not in this interval)"));
-  row.add_flag(flag::kNoisy);
+  row.flags.add(Flag::kNoisy);
   row.latency_p50_high_ms = 90;
   row.latency_mean_ms = 39.2;
   EXPECT_THAT(bench_console(input, {}, 200),
@@ -421,7 +421,7 @@ TEST(Bench, PrintsTheIntervalAndWhatDisturbedBesideTheNumbers) {
 
 TEST(Marks, SayWhatIsSpecialAboutATime) {
   ReportInput input = sample();
-  input.rows[0].steady_class = "slowdown";
+  input.rows[0].steady_class = stats::SteadyClass::kSlowdown;
   input.rows[1] = measured("bert", "cpu", "onnxruntime", 2, 4);  // less time than batch 1
   const std::string table = summary_table(input, false, 200);
   EXPECT_THAT(table, AllOf(HasSubstr(" S I "), HasSubstr("S slowdown: the last samples were slower"),
@@ -505,8 +505,8 @@ ReportInput interrupted() {
   input.interrupted = true;
   input.resume_command = "assay run --resume";
   input.kept = {"attempt-0"};
-  input.rows[2].add_flag(flag::kPartial);
-  input.rows[2].stop_reason = "interrupted";
+  input.rows[2].flags.add(Flag::kPartial);
+  input.rows[2].stop_reason = StopReasons{StopReason::kInterrupted};
   input.rows[3].status = CellStatus::kSkipped;
   input.rows[3].reason_code = "cancelled";
   input.rows[3].message = "interrupted before it ran";
@@ -561,16 +561,16 @@ TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
   Record& row = input.rows[1];
   row.planned_launches = 3;
   row.launches = 2;
-  row.launch_p50_ms = "1:16 2:16";
-  row.add_flag(flag::kLimitedByMaxTime);
+  row.launch_p50_ms = *parse_launch_medians("1:16 2:16");
+  row.flags.add(Flag::kLimitedByMaxTime);
   row.message = "verified elsewhere; 2 of 3 launches: not this sentence";
   for (const std::string& text :
        {summary_table(input, false, 1000), bench_console(input, {}, 1000), markdown_report(input)})
     EXPECT_THAT(text, AllOf(HasSubstr("2 of 3"), HasSubstr("Fewer launches than planned: " + why + ".")));
   EXPECT_EQ(results_json(input)["results"][1]["planned_launches"], 3);
-  EXPECT_THAT(csv_table(input.rows), HasSubstr(std::string(flag::kLimitedByMaxTime)));
+  EXPECT_THAT(csv_table(input.rows), HasSubstr(std::string(Flag::kLimitedByMaxTime)));
   row.launches = 3;
-  row.launch_p50_ms = "1:16 2:16 3:16";
+  row.launch_p50_ms = *parse_launch_medians("1:16 2:16 3:16");
   EXPECT_THAT(summary_table(input, false, 200), Not(HasSubstr("Fewer launches")));
 }
 

@@ -17,24 +17,6 @@ std::string_view part_name(Part part) {
   return "decode";
 }
 
-std::string_view kv_cache_name(KvCache kind) {
-  switch (kind) {
-    case KvCache::kGrowing:
-      return "growing";
-    case KvCache::kStatic:
-      return "static";
-    case KvCache::kRuntime:
-      break;
-  }
-  return "runtime";
-}
-
-std::optional<KvCache> find_kv_cache(std::string_view name) {
-  for (const KvCache kind : {KvCache::kGrowing, KvCache::kStatic, KvCache::kRuntime})
-    if (kv_cache_name(kind) == name) return kind;
-  return std::nullopt;
-}
-
 Result<Generates> generates(const Json& config, const std::string& model_class) {
   ASSAY_TRY(const Config read, Config::read(config, model_class));
   const Architecture& architecture = read.architecture();

@@ -13,6 +13,7 @@
 
 #include "core/base/cancel.hpp"
 #include "core/base/json.hpp"
+#include "core/result/facts.hpp"
 #include "core/tensor/tensor.hpp"
 #include "models/builder/graph_builder.hpp"
 
@@ -25,15 +26,6 @@ enum class Part {
   kDecode,   ///< the next tokens and the states before them → logits and the states after them
 };
 [[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
-
-/// The KV cache of a decode graph (docs/zoo.md, "Generative models"). Whole graphs and prefills have kGrowing.
-enum class KvCache {
-  kGrowing,  ///< each run returns a longer cache: the new keys and values are concatenated to it
-  kStatic,   ///< the cache has its maximal length from the start; plain operators write into it at given positions
-  kRuntime,  ///< as kStatic, but ONNX Runtime's com.microsoft.GroupQueryAttention writes into it
-};
-[[nodiscard]] std::string_view kv_cache_name(KvCache kind);  ///< "growing", "static", "runtime"
-[[nodiscard]] std::optional<KvCache> find_kv_cache(std::string_view name);
 
 /// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
 /// recurrence's state.

@@ -122,7 +122,7 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
   request.kv_cache = KvCache::kRuntime;
   const Result<BuiltModel> native = build(request, path("model.onnx"));
   ASSERT_TRUE(native) << to_string(native.error());
-  EXPECT_EQ(native->kv_cache, "runtime");
+  EXPECT_EQ(native->kv_cache, KvCache::kRuntime);
   EXPECT_THAT(native->inputs, SizeIs(2 + 4));
   const onnx::ModelProto graph = model();
   EXPECT_EQ(shown(graph.graph().input(1)), "batch, past + sequence");

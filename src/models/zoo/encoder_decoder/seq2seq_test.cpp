@@ -84,7 +84,7 @@ TEST_F(EncoderDecoder, AStaticCacheIsWrittenAtPositionsAndTheEncodersStatesStay)
     SCOPED_TRACE(golden);
     const Result<BuiltModel> decode = build_part(one_layer(golden), Part::kDecode, {}, true, KvCache::kStatic);
     ASSERT_TRUE(decode) << to_string(decode.error());
-    EXPECT_EQ(decode->kv_cache, "static");
+    EXPECT_EQ(decode->kv_cache, KvCache::kStatic);
     EXPECT_EQ(extents("cache_position"), "decoder_sequence");
     EXPECT_EQ(extents("past_key_values.0.decoder.key"), extents("present.0.decoder.key"));
     EXPECT_THAT(extents("present.0.decoder.key"), ::testing::HasSubstr(", cache, "));
