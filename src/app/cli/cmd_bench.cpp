@@ -239,7 +239,7 @@ void register_bench(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder for the files of results"),
           kOutput, "FOLDER")
       ->default_str(options->output_dir);
-  show_as(command->flags.add("--save", options->save, "Save the results in the database"), kStorage);
+  show_as(command->add_flag("--save", options->save, "Save the results in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(
       "Examples:\n"

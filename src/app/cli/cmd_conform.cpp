@@ -152,7 +152,7 @@ void register_conform(CLI::App& app, Commands& commands) {
       ->delimiter(',')
       ->allow_extra_args(false)  // what follows is DIR
       ->default_str(kReferenceEngine);
-  show_as(command->flags.add("--static", options->specialise,
+  show_as(command->add_flag("--static", options->specialise,
                             "Specialise each model to the shapes of the test before it runs"),
           kMeasuring);
   show_as(command->add_option("--timeout", options->timeout, "Time limit of each step of a test"), kMeasuring,

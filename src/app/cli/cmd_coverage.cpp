@@ -262,7 +262,7 @@ void register_coverage(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<CoverageOptions>();
   CLI::App* command = app.add_subcommand("coverage", "Verify and measure every architecture of the catalogue");
   command->group(kResultCommands);
-  show_as(command->flags.add("--benchmark-all", options->all, "Every architecture that is built"), kWhat);
+  show_as(command->add_flag("--benchmark-all", options->all, "Every architecture that is built"), kWhat);
   show_as(command->add_option("--benchmark-category", options->categories,
                               "Those of these categories: " + join(model_categories(), ", ")),
           kWhat, "NAME[,NAME…]")
@@ -272,18 +272,18 @@ void register_coverage(CLI::App& app, Commands& commands) {
               "These architectures; `assay zoo list` shows all. With an answer, only results of these models"),
           kWhat, "NAME[,NAME…]")
       ->delimiter(',');
-  show_as(command->flags.add("--all-models", options->all_models, "Every model; the same as no --model"), kWhat);
-  show_as(command->flags.add("--incremental-benchmarks", options->incremental,
+  show_as(command->add_flag("--all-models", options->all_models, "Every model; the same as no --model"), kWhat);
+  show_as(command->add_flag("--incremental-benchmarks", options->incremental,
                             "Only cells that the database has no result of, or only one of another version of their "
                             "engine; what failed with this one is left out, too: a note says how to try it again"),
           kWhat);
   show_as(
-      command->flags.add("--update-benchmarks", options->update, "Only cells whose result is older than --older-than"),
+      command->add_flag("--update-benchmarks", options->update, "Only cells whose result is older than --older-than"),
       kWhat);
   show_as(command->add_option("--older-than", options->older_than, "Age of results for --update-benchmarks"), kWhat,
           "DAYS");
-  show_as(command->flags.add("--profile-detailed", options->profile, "Operator times; not part of this version"), kWhat);
-  show_as(command->flags.add("--schedule-benchmarks", options->schedule, "Run on a schedule; not part of this version"),
+  show_as(command->add_flag("--profile-detailed", options->profile, "Operator times; not part of this version"), kWhat);
+  show_as(command->add_flag("--schedule-benchmarks", options->schedule, "Run on a schedule; not part of this version"),
           kWhat);
   show_as(command->add_option("--frequency", options->frequency, "Frequency of the schedule; not part of this version"),
           kWhat, "WORD");

@@ -279,7 +279,7 @@ void register_import(CLI::App& db, Commands& commands) {
                                   "Format of the files: " + join(formats, ", ") + ". Default: what their content says"),
               "Files", "FORMAT"),
       formats);
-  show_as(command->flags.add("--plan", options->plan, "Print what would be added; write nothing"), kOutput);
+  show_as(command->add_flag("--plan", options->plan, "Print what would be added; write nothing"), kOutput);
   add_storage_options(*command, options->db.db_path, options->db.spool);
   add_output_format(*command, options->db.output_format);
   command->footer(
@@ -294,7 +294,7 @@ void register_export(CLI::App& db, Commands& commands) {
   CLI::App* command = db.add_subcommand("export", "Write every table as a Parquet or CSV file");
   show_as(command->add_option("--parquet", options->parquet, "New folder for Parquet files"), kOutput, "DIR");
   show_as(command->add_option("--csv", options->csv, "New folder for CSV files"), kOutput, "DIR");
-  show_as(command->flags.add("--samples", options->samples, "Export the samples, too; they are most of the database"),
+  show_as(command->add_flag("--samples", options->samples, "Export the samples, too; they are most of the database"),
           kOutput);
   add_storage_options(*command, options->db.db_path, options->db.spool);
   add_output_format(*command, options->db.output_format);
@@ -313,7 +313,7 @@ void register_db(CLI::App& app, Commands& commands) {
     CLI::App* command = db->add_subcommand(name, what);
     add_storage_options(*command, options->db_path, options->spool);
     if (std::string_view(name) == "init")
-      show_as(command->flags.add("--overwrite", options->overwrite,
+      show_as(command->add_flag("--overwrite", options->overwrite,
                                 "Rename an existing database and its spool (nothing is deleted), then create an empty "
                                 "database"),
               kStorage);

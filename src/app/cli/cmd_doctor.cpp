@@ -117,7 +117,7 @@ void register_doctor(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("doctor", "Check how reliable timings on this machine are, and what to change")
                           ->group(kMachineCommands);
   show_as(
-      command->flags.add("--peak", options->peak,
+      command->add_flag("--peak", options->peak,
                         "Also measure and store how fast each runtime multiplies matrices, on each device in each "
                         "precision; reports of hardware efficiency compare with it. It takes some seconds for each"),
       kMeasuring);

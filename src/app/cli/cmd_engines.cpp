@@ -198,10 +198,10 @@ void register_engines(CLI::App& app, Commands& commands) {
   show_as(command->add_option("NAME", options->name,
                               "Only this engine, with its options, or the folders that were searched for it"),
           kEngine, "NAME");
-  show_as(command->flags.add("--check", options->check,
+  show_as(command->add_flag("--check", options->check,
                             "Run the conformance tests, which every engine must pass, on this engine"),
           kEngine);
-  show_as(command->flags.add("--ops", options->operators,
+  show_as(command->add_flag("--ops", options->operators,
                             "List the ONNX operators that assay lowers for engines that do not read ONNX"),
           kEngine);
   add_output_format(*command, options->output_format, {"text", "json", "md"});

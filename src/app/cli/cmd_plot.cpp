@@ -243,7 +243,7 @@ void register_plot(CLI::App& app, Commands& commands) {
                      kSelected, "NAME[,NAME…]")
                  ->delimiter(','),
              names);
-  show_as(command->flags.add("--architecture-comparison", options->architecture_comparison,
+  show_as(command->add_flag("--architecture-comparison", options->architecture_comparison,
                             "Only the chart architecture_comparison"),
           kSelected);
   show_as(

@@ -109,10 +109,10 @@ void register_query(CLI::App& app, Commands& commands) {
   only_words(
       show_as(command->add_option("--report", options->report, "A report: " + join(names, ", ")), kSelected, "NAME"),
       names);
-  show_as(command->flags.add("--architecture-performance-comparison", options->architectures,
+  show_as(command->add_flag("--architecture-performance-comparison", options->architectures,
                             "How the architectures compare on each hardware"),
           kSelected);
-  show_as(command->flags.add("--optimal-hardware-analysis", options->optimal,
+  show_as(command->add_flag("--optimal-hardware-analysis", options->optimal,
                             "The best hardware for each architecture, with the runner-up and how sure that is"),
           kSelected);
   show_as(command->add_option("--sql", options->sql,

@@ -137,7 +137,7 @@ void register_run(CLI::App& app, Commands& commands) {
                  {"key", "small", "custom"});
   options->set->default_str(options->models_set);
   show_as(
-      command->flags.add("--small-models-only", options->small_models_only, "Another way to write --models-set small"),
+      command->add_flag("--small-models-only", options->small_models_only, "Another way to write --models-set small"),
       kModel);
   show_as(
       command->add_option("--custom-models", options->custom_models,
@@ -150,21 +150,21 @@ void register_run(CLI::App& app, Commands& commands) {
                               "Only these families of models: " + join(model_families(), ", ")),
           kModel, "NAME[,NAME…]")
       ->delimiter(',');
-  show_as(command->flags.add("--include-web-platforms", options->include_web_platforms,
+  show_as(command->add_flag("--include-web-platforms", options->include_web_platforms,
                             "Add rows for webnn and webgpu; no engine for them is part of this version"),
           kMatrix);
   options->steps.add_to(*command);
   show_as(
-      command->flags.add("--parallel", options->parallel,
+      command->add_flag("--parallel", options->parallel,
                         "Measure on independent hardware at the same time; without effect in this version: a note says "
                         "why"),
       kMeasuring);
   show_as(command->add_option("--output-dir", options->output_dir, "Folder for the files of results"), kOutput,
           "FOLDER")
       ->default_str(options->output_dir);
-  show_as(command->flags.add("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
+  show_as(command->add_flag("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
           kOutput);
-  show_as(command->flags.add("--no-compatibility-update", options->no_compatibility_update,
+  show_as(command->add_flag("--no-compatibility-update", options->no_compatibility_update,
                             "Do not write hardware_compatibility_matrix.json"),
           kOutput);
   options->measuring.add_to(*command);

@@ -114,7 +114,7 @@ void register_serve(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--port", options->port, "Port on 127.0.0.1. Default: a free one, which is printed")
               ->check(CLI::Range(0, 65535).description("")),
           kOutput, "N");
-  show_as(command->flags.add("--once", options->once, "End after the first time that the results were fetched"),
+  show_as(command->add_flag("--once", options->once, "End after the first time that the results were fetched"),
           kOutput);
   show_as(command
               ->add_option("--idle-timeout", options->idle_timeout,

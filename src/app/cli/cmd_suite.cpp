@@ -321,19 +321,19 @@ void register_suite(CLI::App& app, Commands& commands) {
                                                     " unless named, and end"),
                             kModel, "[FILE]")
                         ->expected(0, 1);
-  show_as(command->flags.add("--overwrite", options->overwrite, "Let --create-config replace a file"), kModel);
+  show_as(command->add_flag("--overwrite", options->overwrite, "Let --create-config replace a file"), kModel);
   show_as(command->add_option("MODEL,--models,--model,--model-id", options->models,
                               "Only these models of the configuration: families, or names"),
           kModel, "NAME[,NAME…]")
       ->delimiter(',');
-  show_as(command->flags.add("--check", options->check,
+  show_as(command->add_flag("--check", options->check,
                             "Only look whether models, hardware, space and database are there; status 4 if not"),
           kMeasuring);
-  show_as(command->flags.add("--include-web-platforms", options->include_web,
+  show_as(command->add_flag("--include-web-platforms", options->include_web,
                             "Add rows for webnn and webgpu; no engine for them is part of this version"),
           kMatrix);
   options->parallel =
-      show_as(command->flags.add("--parallel,!--no-parallel", options->parallel_given,
+      show_as(command->add_flag("--parallel,!--no-parallel", options->parallel_given,
                                 "Measure on independent hardware at the same time, as the key \"parallel\"; without "
                                 "effect in this version: a note says why"),
               kMeasuring);
@@ -348,9 +348,9 @@ void register_suite(CLI::App& app, Commands& commands) {
                               "Folder in which each suite makes its own, named after the time"),
           kOutput, "FOLDER")
       ->default_str(suite::default_config().output_dir);
-  show_as(command->flags.add("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
+  show_as(command->add_flag("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
           kOutput);
-  show_as(command->flags.add("--no-compatibility-update", options->no_matrix,
+  show_as(command->add_flag("--no-compatibility-update", options->no_matrix,
                             "Do not write hardware_compatibility_matrix.json"),
           kOutput);
   add_folder_options(*command, *options);

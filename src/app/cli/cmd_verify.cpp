@@ -48,7 +48,7 @@ void register_verify(CLI::App& app, Commands& commands) {
   CLI::App* command =
       app.add_subcommand("verify", "Check that models load, run and compute the right numbers")->group(kFirstCommands);
   add_models(*command, options->models)->required();
-  show_as(command->flags.add("--save", options->save, "Save the verdicts in the database"), kStorage);
+  show_as(command->add_flag("--save", options->save, "Save the verdicts in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(
       "Exit status: 0 verified, 1 a model is not supported or failed, 2 wrong usage,\n"

@@ -238,7 +238,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
   add_size(*build_command, build_options->size);
   show_as(build_command->add_option("--seed", build_options->seed, "Seed of random weights"), kModel, "N")
       ->default_str(build_options->seed);
-  show_as(build_command->flags.add("--allow-random-weights", build_options->allow_random_weights,
+  show_as(build_command->add_flag("--allow-random-weights", build_options->allow_random_weights,
                                   "Use random weights if the weights of a Hugging Face id cannot be fetched, which is "
                                   "an error if there is a network"),
           kModel);
@@ -306,13 +306,13 @@ void register_zoo(CLI::App& app, Commands& commands) {
           "NAME[,NAME…]")
       ->delimiter(',')
       ->default_str(kReferenceEngine);
-  show_as(check_command->flags.add("--static", check_options->specialise,
+  show_as(check_command->add_flag("--static", check_options->specialise,
                                   "Specialise each model to the shapes of the golden before it runs"),
           kMeasuring);
   show_as(check_command->add_option("--timeout", check_options->timeout, "Time limit of one golden"), kMeasuring,
           "SECONDS")
       ->default_str("120");
-  show_as(check_command->flags.add("--strict", check_options->strict, "Count unsupported goldens as failed"),
+  show_as(check_command->add_flag("--strict", check_options->strict, "Count unsupported goldens as failed"),
           kMeasuring);
   show_as(check_command->add_option("--keep", check_options->keep, "Keep the built models in this folder"), kOutput,
           "FOLDER");

@@ -165,7 +165,7 @@ void register_zoo_list(CLI::App& zoo, Commands& commands) {
   show_as(command->add_option("--skeleton", options->skeleton,
                               "Only this skeleton (the builder that they share), such as bert_encoder"),
           kFilter, "NAME");
-  show_as(command->flags.add("--tree", options->tree, "Print categories, their architectures and the classes of each"),
+  show_as(command->add_flag("--tree", options->tree, "Print categories, their architectures and the classes of each"),
           kOutput);
   add_output_format(*command, options->output_format);
   command->footer("Examples:\n  assay zoo list --category vision\n  assay zoo list whisper --tree");

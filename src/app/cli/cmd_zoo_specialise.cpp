@@ -106,7 +106,7 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
           kModel, "SIZE")
       ->default_str("the size of the given model");
   show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
-  show_as(command->flags.add("--allow-random-weights", options->allow_random_weights,
+  show_as(command->add_flag("--allow-random-weights", options->allow_random_weights,
                             "Use random weights if the weights of a Hugging Face id cannot be fetched, which is an "
                             "error if there is a network"),
           kModel);

@@ -41,18 +41,18 @@ Status write_chart(const fs::path& file, chart::Kind kind, const Dataset& data, 
 }  // namespace
 
 void CoverageAnswers::add_to(CLI::App& command) {
-  show_as(command.flags.add("--comparative-report", comparative_, "How the hardware compares, over all models"),
+  show_as(command.add_flag("--comparative-report", comparative_, "How the hardware compares, over all models"),
           kAnswers);
-  show_as(command.flags.add("--generate-optimization-report", optimization_,
+  show_as(command.add_flag("--generate-optimization-report", optimization_,
                            "What to try, and by how much it would help, each with its number and its cell"),
           kAnswers);
-  show_as(command.flags.add("--generate-dashboard", dashboard_,
+  show_as(command.add_flag("--generate-dashboard", dashboard_,
                            fmt::format("The dashboard, in the folder --output, else {}", kDashboardFolder)),
           kAnswers);
-  show_as(command.flags.add("--hardware-efficiency-chart", efficiency_,
+  show_as(command.add_flag("--hardware-efficiency-chart", efficiency_,
                            "How much of its measured peak each hardware reaches, as a page"),
           kAnswers);
-  show_as(command.flags.add("--memory-scaling-chart", memory_, "How memory grows with model and batch, as a page"),
+  show_as(command.add_flag("--memory-scaling-chart", memory_, "How memory grows with model and batch, as a page"),
           kAnswers);
   show_as(command.add_option("--output", output_,
                              "File for the answer; for the dashboard, a folder. Without it a report is printed, "

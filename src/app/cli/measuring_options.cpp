@@ -72,19 +72,19 @@ void MeasuringOptions::add_to(CLI::App& command) {
   declare(command, option, group, reader, help, [](auto& settings) -> auto& { return settings.member; });
 #include "bench/settings/settings.def"
   command.add_option("--form", form_)->group("");
-  show_as(command.flags.add("--plan", plan,
+  show_as(command.add_flag("--plan", plan,
                            "Print the cells, the time that they probably take and what does not run; measure nothing"),
           kMeasuring);
-  show_as(command.flags.add("--wait", wait,
+  show_as(command.add_flag("--wait", wait,
                            "Wait until no other measurement runs on this machine; without it, a note says which one "
                            "runs"),
           kMeasuring);
   add_output_format(command, output_format);
-  show_as(command.flags.add("--quiet", quiet, "Do not print progress, only results, warnings and errors"), kOutput);
-  show_as(command.flags.add("--verbose", verbose, "Print each step and its duration"), kOutput);
-  show_as(command.flags.add("--debug", debug, "Like --verbose; also print processes, files and cache hits"), kOutput);
+  show_as(command.add_flag("--quiet", quiet, "Do not print progress, only results, warnings and errors"), kOutput);
+  show_as(command.add_flag("--verbose", verbose, "Print each step and its duration"), kOutput);
+  show_as(command.add_flag("--debug", debug, "Like --verbose; also print processes, files and cache hits"), kOutput);
   add_storage_options(command, db_path, spool);
-  show_as(command.flags.add("--resume", resume,
+  show_as(command.add_flag("--resume", resume,
                            "Continue the last interrupted run in the output folder: measure only what is missing"),
           kStorage);
 }
@@ -155,10 +155,10 @@ void MeasuringOptions::apply() const {
 }
 
 void StepOptions::add_to(CLI::App& command) {
-  show_as(command.flags.add("--verify-only", verify_only,
+  show_as(command.add_flag("--verify-only", verify_only,
                            "Only verify that the models load, run and compute the right numbers; do not measure"),
           kMeasuring);
-  show_as(command.flags.add("--benchmark-only", benchmark_only,
+  show_as(command.add_flag("--benchmark-only", benchmark_only,
                            "Only measure; verdicts come from earlier results in the database"),
           kMeasuring);
 }

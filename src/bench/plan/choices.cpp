@@ -58,7 +58,7 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
   const std::string& name = model.choice.name;
   const bool runs = std::ranges::any_of(tasks, &Task::runs);
   if (!runs) return notes;
-  if (model.identity.weights == Weights::kSeeded && model.note.find("random weights") == std::string::npos)
+  if (model.identity.weights == Weights::kSeeded && !model.note_is_of_weights)
     notes.push_back(name +
                     ": random weights, because no checkpoint was given (a Hugging Face id selects one): times are "
                     "valid, accuracy is unknown");

@@ -34,6 +34,7 @@ struct PreparedModel {
   Record identity;                   ///< the model's fields of a Record: each of its rows starts with them
   std::optional<Refusal> refusal{};  ///< why it cannot run at all (not built, unsupported, too large)
   std::string note{};                ///< what the user should know about its source
+  bool note_is_of_weights = false;   ///< `note` says where the weights come from
 
   ArtefactSpec artefact{};          ///< the unchanged model; empty: the engine needs no file
   std::string format{};             ///< of its file, in the words of EngineEntry::formats; "": there is none

@@ -24,6 +24,7 @@ void set_source(PreparedModel& model, const ZooSource& source) {
   model.identity.model_id = source.model_id;
   model.identity.architecture = source.architecture;
   model.note = source.note;
+  model.note_is_of_weights = !source.note.empty();
 }
 
 void set_built(Record& row, const ZooDescription& described, const ZooSource& source) {
@@ -165,6 +166,7 @@ class ZooPreparation {
       set_source(model_, candidate.source);
       if (candidate.source.size != size || candidate.source.model_id != id) {
         model_.identity.flags.add(Flag::kScaled);
+        model_.note_is_of_weights = false;
         model_.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model_.choice.name,
                                   candidate.source.model_id, candidate.source.size, id, why);
       }

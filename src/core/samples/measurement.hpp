@@ -11,6 +11,8 @@
 #include <assay/result.hpp>
 
 #include "core/base/json.hpp"
+#include "core/result/facts.hpp"
+#include "core/stats/stats.hpp"
 
 namespace assay {
 

@@ -222,7 +222,7 @@ std::vector<Chart> memory_usage(const Source& source) {
                                      target_key(record),
                                      record.batch_size ? shape_words(record) : std::string(),
                                      row.value ? value_of(row.value) : TableValue(),
-                                     record.memory_source,
+                                     std::string(to_string(record.memory_source)),
                                      status_of(of)};
         table.rows.push_back(std::move(line));
       },

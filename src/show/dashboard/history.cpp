@@ -113,7 +113,7 @@ Json history_json(Columns& columns, const Dataset& data, std::span<const Record>
       "p50", [](const HistoryPoint& point) { return point.p50_ms; }, true);
   number("low", [](const HistoryPoint& point) { return point.p50_low_ms; });
   number("high", [](const HistoryPoint& point) { return point.p50_high_ms; });
-  text("interval", [](const HistoryPoint& point) { return point.latency_p50_interval; });
+  text("interval", [](const HistoryPoint& point) { return to_string(point.latency_p50_interval); });
   number("throughput", [](const HistoryPoint& point) { return point.throughput_ips; });
   number("memory", [](const HistoryPoint& point) { return point.memory_mb; });
   integers("launches", [](const HistoryPoint& point) { return point.launches; });

@@ -88,7 +88,7 @@ std::vector<Mark> marks_of(const Record& row, bool inconsistent) {
   if (!row.latency_p50_ms) return marks;
   if (row.flags.has(Flag::kNoisy)) marks.push_back(kNoisyMark);
   if (row.flags.has(Flag::kUnsteady)) marks.push_back(kUnsteadyMark);
-  if (row.steady_class == kSlowdownMark.word) marks.push_back(kSlowdownMark);
+  if (row.steady_class == stats::SteadyClass::kSlowdown) marks.push_back(kSlowdownMark);
   if (inconsistent) marks.push_back(kInconsistentMark);
   if (too_unsure_to_rank(row)) marks.push_back(kNotRankedMark);
   return marks;
