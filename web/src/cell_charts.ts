@@ -12,7 +12,6 @@ import { medianOf } from './results.ts';
 import { isUnreal } from './words.ts';
 
 const mostLaunches = 6;
-const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
 const noCompile = 'The compilation time is not known: the runtime compiles when it loads the model, or does not report it.';
 const incidentNote = 'Shaded: the machine was disturbed; its score before the run (`assay doctor`) was 40 of 100 or less, or other activity disturbed the result.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
@@ -50,7 +49,7 @@ export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape
       title: `Was the measurement of ${cellWords(cell)} steady?`,
       subtitle: `${commonWords(cell)} · ms, lower is better; line: medians, band: from the shortest to the longest sample`,
       summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`,
-      notes: [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []), ...(few.every((shape) => shape.wholeWindow) ? [] : [onlySteady]), ...(isUnreal(cell) ? [simulatedTimes] : [])],
+      notes: [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []), ...(isUnreal(cell) ? [simulatedTimes] : [])],
     }, few.map((shape) => `launch ${shape.launch} (${shape.samples} samples, ${shape.steady} steady)`)),
     table: overTimeTable(few),
   };

@@ -212,7 +212,7 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
   const shapes = { n: shapeRows.length, columns: [
     column('cell', 'f64', shapeRows.map((s) => s.row)), column('launch', 'f64', shapeRows.map((s) => s.launch)), column('kind', 'u8', shapeRows.map(() => 0)),
     column('samples', 'f64', shapeRows.map(() => 300)), column('steady', 'f64', shapeRows.map(() => 285)), column('low_ns', 'f64', shapeRows.map((s) => s.low)), column('high_ns', 'f64', shapeRows.map((s) => s.high)),
-    column('window_ns', 'f64', shapeRows.map((s) => (rows[s.row]!.latency_p50_ms as number) * 300e6)), column('first_steady_bin', 'u16', shapeRows.map(() => Math.floor(bins * 0.05))), column('whole_window', 'u8', shapeRows.map(() => 1)),
+    column('window_ns', 'f64', shapeRows.map((s) => (rows[s.row]!.latency_p50_ms as number) * 300e6)), column('first_steady_bin', 'u16', shapeRows.map(() => Math.floor(bins * 0.05))),
     column('quantiles', 'u16', shapeRows.map(() => quantiles)), column('bins', 'u16', shapeRows.map(() => bins))] };
   const quantileCodes = writer.codes(shapeRows.flatMap((s) => delta(s.q)));
   const binCodes = writer.codes(shapeRows.flatMap((s) => thirds(s.b)));
