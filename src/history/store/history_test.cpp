@@ -43,32 +43,29 @@ class HistoryTest : public StoredHistoryTest {
   }
 };
 
-TEST_F(HistoryTest, AStoredDatabaseIsReadAsItIs) {
-  const std::string before = *sha256_file(path_);
-  {
-    Store store = open(Store::Mode::kRead);
-    EXPECT_THAT(*store.verify(spool_), IsEmpty());
-    EXPECT_THAT(*store.launches(), SizeIs(kLaunches));
-    const auto rows = store.results();
-    ASSERT_THAT(*rows, SizeIs(kCells));
-    for (const Record& row : *rows) {
-      EXPECT_EQ(row.task_key, task_key(row));
-      EXPECT_EQ(row.series_key, series_key(row));
-    }
-    EXPECT_EQ(store.summary()->samples, kSamples);
-    const auto data = read_dataset(store);
-    ASSERT_TRUE(data) << to_string(data.error());
-    EXPECT_THAT(data->cells, SizeIs(kCells));
-    std::map<SampleKind, std::int64_t> kinds;
-    for (const LaunchShape& shape : data->shapes) kinds[shape.kind] += shape.samples;
-    EXPECT_EQ(kinds[SampleKind::kRun] + kinds[SampleKind::kFirstToken] + kinds[SampleKind::kToken], kSamples);
-    EXPECT_GT(kinds[SampleKind::kToken], 0);
+TEST_F(HistoryTest, AStoredDatabaseAgreesWithItsBundles) {
+  Store store = open();
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+  EXPECT_THAT(*store.launches(), SizeIs(kLaunches));
+  const auto rows = store.results();
+  ASSERT_THAT(*rows, SizeIs(kCells));
+  for (const Record& row : *rows) {
+    EXPECT_EQ(row.task_key, task_key(row));
+    EXPECT_EQ(row.series_key, series_key(row));
   }
-  EXPECT_EQ(*sha256_file(path_), before);
-  EXPECT_EQ(open().ingest(spool_)->known, kLaunches) << "nothing is new";
+  EXPECT_EQ(store.summary()->samples, kSamples);
+  const auto data = read_dataset(store);
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_THAT(data->cells, SizeIs(kCells));
+  std::map<SampleKind, std::int64_t> kinds;
+  for (const LaunchShape& shape : data->shapes) kinds[shape.kind] += shape.samples;
+  EXPECT_EQ(kinds[SampleKind::kRun] + kinds[SampleKind::kFirstToken] + kinds[SampleKind::kToken], kSamples);
+  EXPECT_GT(kinds[SampleKind::kToken], 0);
+  EXPECT_EQ(store.ingest(spool_)->known, kLaunches) << "nothing is new";
 }
 
 TEST_F(HistoryTest, RebuildingGivesTheSame) {
+  static_cast<void>(open());  // brings it to the newest schema
   const std::string stored = dump();
   const auto rebuilt = Store::rebuild(path_, spool_);
   ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
