@@ -83,6 +83,8 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(fault_tests)
 add_custom_target(other_tests)
+add_custom_target(default_tests)  # what ./test runs
+add_dependencies(default_tests unit_tests other_tests)
 function(assay_needed_by_tests target)
   if("unit" IN_LIST ARGN)
     add_dependencies(unit_tests ${target})

@@ -84,5 +84,17 @@ class ToolTest(unittest.TestCase):
         return sorted(path.parent for path in (self.folder / spool).glob("*/*/DONE") if not path.parent.name.startswith(".tmp-"))
 
 
+class TimedResult(unittest.TextTestResult):
+    """Prints what each test took, so that the log of a run shows where its time went."""
+
+    def startTest(self, test):
+        self.began = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.stream.writeln(f"    {time.monotonic() - self.began:.1f} s {test.id()}")
+
+
 def main():
-    unittest.main(verbosity=2)
+    unittest.main(verbosity=2, testRunner=unittest.TextTestRunner(verbosity=2, resultclass=TimedResult))

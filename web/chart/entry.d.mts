@@ -7,5 +7,9 @@ export interface Drawn {
   renderToSVGString(): string;
   dispose(): void;
 }
-export function init(box: Element | null, theme: null, how: { renderer: 'svg'; ssr?: boolean; width: number; height: number }): Drawn;
+export function init(
+  box: Element | null,
+  theme: null,
+  how: { renderer: 'svg'; ssr?: boolean; width: number; height: number },
+): Drawn;
 export { resolve } from './runtime.js';

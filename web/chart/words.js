@@ -2,7 +2,7 @@
 // Numbers and times as words, and words within a width.
 
 var THIN = '\u2009';
-var FONT = 'DejaVu Sans, Verdana, sans-serif';  // without quotes: ECharts writes it into attributes
+var FONT = 'DejaVu Sans, Verdana, sans-serif'; // without quotes: ECharts writes it into attributes
 
 function isNumber(value) {
   return typeof value === 'number' && isFinite(value);
@@ -14,11 +14,15 @@ function grouped(text) {
   return parts.join('.');
 }
 
-/** Three significant digits, thousands apart: "0.0123", "8.00", "10 432". The same as number_words() of src/show/chart. */
+/**
+ * Three significant digits, thousands apart: "0.0123", "8.00", "10 432". The same as number_words() of src/show/chart.
+ */
 function formatNumber(value) {
   if (!isNumber(value)) return '–';
   if (value === 0) return '0';
-  var size = Math.abs(value), power = 1, exponent = 0;
+  var size = Math.abs(value),
+    power = 1,
+    exponent = 0;
   for (; size >= 1 && size / power >= 10; exponent++) power *= 10;
   for (; size < 1 && size * power < 1; exponent--) power *= 10;
   var sign = value < 0 ? '-' : '';
@@ -41,7 +45,8 @@ function formatTick(value) {
 
 /** A count in few characters: "20 M". */
 function formatCount(value) {
-  var units = ['', 'k', 'M', 'G', 'T'], at = 0;
+  var units = ['', 'k', 'M', 'G', 'T'],
+    at = 0;
   for (; value >= 1000 && at < 4; at++) value /= 1000;
   return formatTick(value) + (units[at] ? THIN + units[at] : '');
 }
@@ -60,7 +65,8 @@ function formatTime(seconds, withHours) {
 function cutTo(words, width, font, measure) {
   if (measure(words, font) <= width) return words;
   for (var kept = words.length - 1; kept > 1; kept--) {
-    var front = Math.ceil(kept / 2), cut = words.slice(0, front) + '…' + words.slice(words.length - (kept - front));
+    var front = Math.ceil(kept / 2),
+      cut = words.slice(0, front) + '…' + words.slice(words.length - (kept - front));
     if (measure(cut, font) <= width) return cut;
   }
   return '…';
@@ -69,8 +75,9 @@ function cutTo(words, width, font, measure) {
 /** The lines of a text that is broken between words; a word that is wider than `width` has a line to itself. */
 function wrapped(words, width, font, measure) {
   var lines = [''];
-  words.split(' ').forEach(function(word) {
-    var last = lines.length - 1, longer = lines[last] === '' ? word : lines[last] + ' ' + word;
+  words.split(' ').forEach(function (word) {
+    var last = lines.length - 1,
+      longer = lines[last] === '' ? word : lines[last] + ' ' + word;
     if (lines[last] !== '' && measure(longer, font) > width) lines.push(word);
     else lines[last] = longer;
   });
@@ -82,4 +89,4 @@ function nameLines(name, width, font, measure) {
   return wrapped(name.replace(/(\d) (?=[a-z])/g, '$1\u00a0'), width, font, measure);
 }
 
-export {FONT, THIN, cutTo, formatCount, formatNumber, formatTick, formatTime, isNumber, nameLines, wrapped};
+export { cutTo, FONT, formatCount, formatNumber, formatTick, formatTime, isNumber, nameLines, THIN, wrapped };

@@ -2,8 +2,14 @@
 // What cannot be shown says so in its own place, until the link changes.
 import { Component, type ComponentChildren } from 'preact';
 
-interface Properties { place: string; children: ComponentChildren }
-interface State { words: string | null; place: string }
+interface Properties {
+  place: string;
+  children: ComponentChildren;
+}
+interface State {
+  words: string | null;
+  place: string;
+}
 
 export class Boundary extends Component<Properties, State> {
   override state: State = { words: null, place: this.props.place };
@@ -22,7 +28,9 @@ export class Boundary extends Component<Properties, State> {
       <>
         <h1>This page cannot be shown</h1>
         <p>{this.state.words}</p>
-        <p>The link may be damaged. <a href="#/">Overview</a></p>
+        <p>
+          The link may be damaged. <a href="#/">Overview</a>
+        </p>
       </>
     );
   }

@@ -12,7 +12,9 @@ export function cellWords(cell: Cell): string {
 /** `without`: fields that are not to be named. */
 export function shapeWords(cell: Cell, without: readonly string[] = []): string {
   const parts: string[] = [];
-  const add = (field: string, words: string | false | null) => { if (words && !without.includes(field)) parts.push(words); };
+  const add = (field: string, words: string | false | null) => {
+    if (words && !without.includes(field)) parts.push(words);
+  };
   const tokens = cell.number('sequence_length');
   const output = cell.number('output_tokens');
   const precision = cell.text('precision');
@@ -25,19 +27,28 @@ export function shapeWords(cell: Cell, without: readonly string[] = []): string 
 
 const named = (name: string, value: string) => (value ? `${name} ${plainWords(value)}` : '');
 
-/** What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of src/history/analyse. */
+/**
+ * What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of
+ * src/history/analyse.
+ */
 const inKey: ((cell: Cell) => string)[] = [
   (cell) => named('computed in', cell.text('effective_precision')),
   (cell) => named('KV cache', cell.text('kv_cache')) || 'no KV cache',
   (cell) => (cell.number('output_tokens') === null ? '' : `${cell.number('output_tokens')} new tokens`),
   (cell) => counted(cell.number('streams') ?? 1, 'stream'),
   (cell) => (cell.number('threads') ? counted(cell.number('threads')!, 'thread') : 'threads of the runtime'),
-  (cell) => `spinning ${cell.text('spin') === '' || cell.text('spin') === 'runtime' ? 'as the runtime decides' : cell.text('spin')}`,
+  (cell) => `spinning ${['', 'runtime'].includes(cell.text('spin')) ? 'as the runtime decides' : cell.text('spin')}`,
   (cell) => named('contract', cell.text('contract')),
   (cell) => (['dynamic', 'exported'].includes(cell.text('shapes')) ? `${cell.text('shapes')} shapes` : 'known shapes'),
   (cell) => (cell.text('engine_options') ? `options ${cell.text('engine_options')}` : 'no options'),
   (cell) => named('class', cell.text('model_class')),
-  (cell) => named('weights', cell.text('weights_hash').startsWith('seeded') ? cell.text('weights_hash') : cell.text('weights_hash').slice(0, 8)),
+  (cell) =>
+    named(
+      'weights',
+      cell.text('weights_hash').startsWith('seeded')
+        ? cell.text('weights_hash')
+        : cell.text('weights_hash').slice(0, 8),
+    ),
   (cell) => named('graph', (cell.text('config_hash') || cell.text('graph_hash')).slice(0, 8)),
 ];
 const besides: ((cell: Cell) => string)[] = [
@@ -47,13 +58,23 @@ const besides: ((cell: Cell) => string)[] = [
   (cell) => named('run', cell.text('run_id')),
 ];
 
-/** Of each of some cells that share a name, what it has and others have not: "computed in bfloat16, 2 streams"; "" of all if nothing is known to differ. */
+/**
+ * Of each of some cells that share a name, what it has and others have not: "computed in bfloat16, 2 streams"; "" of
+ * all if nothing is known to differ.
+ */
 export function differences(cells: readonly Cell[], of = inKey): (cell: Cell) => string {
   const telling = cells.length < 2 ? [] : of.filter((words) => new Set(cells.map(words)).size > 1);
-  return (cell) => telling.map((words) => words(cell)).filter(Boolean).join(', ');
+  return (cell) =>
+    telling
+      .map((words) => words(cell))
+      .filter(Boolean)
+      .join(', ');
 }
 
-/** Names that are all different: what differs is added to those that are not, and a number where nothing is known to differ. */
+/**
+ * Names that are all different: what differs is added to those that are not, and a number where nothing is known to
+ * differ.
+ */
 export function distinctNames(cells: readonly Cell[], name: (cell: Cell) => string): string[] {
   const groups = new Map<string, Cell[]>();
   for (const cell of cells) groups.set(name(cell), [...(groups.get(name(cell)) ?? []), cell]);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart of src/show/chart in the page: the same option as that of the SVG file, drawn by ECharts with web/chart/runtime.js. What it
-// says in words (title, notes, legend, numbers) is text of the page.
+// A chart of src/show/chart in the page: the same option as that of the SVG file, drawn by ECharts with
+// web/chart/runtime.js. What it says in words (title, notes, legend, numbers) is text of the page.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { init, resolve, type Drawn } from '../chart/entry.mjs';
-import { fit, rowAt, withWords, type PlainRow } from './chart_layout.ts';
+import { type Drawn, init, resolve } from '../chart/entry.mjs';
+import type { Option } from '../chart/runtime.js';
+import { fit, type PlainRow, rowAt, withWords } from './chart_layout.ts';
 import { CopyTable, listColumns } from './copy_table.tsx';
 import type { ChartTable, PageChart, Themes } from './document.ts';
 import { count, number } from './format.ts';
@@ -23,21 +24,30 @@ function measure(words: string, font: string): number {
 
 const isDark = () => {
   const chosen = document.documentElement.dataset.theme;
-  return !isPrinting() && (chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches));
+  return (
+    !isPrinting() && (chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches))
+  );
 };
 
 /** Every chart that is on the page draws itself anew when the theme or the medium changes. */
 const onPage = new Set<(whole: boolean) => void>();
-const drawAll = (whole: boolean) => { for (const draw of onPage) draw(whole); };
+const drawAll = (whole: boolean) => {
+  for (const draw of onPage) draw(whole);
+};
 onPrint(drawAll);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawAll(false));
 new MutationObserver(() => drawAll(false)).observe(document.documentElement, { attributeFilter: ['data-theme'] });
 
-function optionFor(chart: PageChart, option: any, tokens: Record<string, string>, hidden: ReadonlySet<string>) {
+function optionFor(option: Option, tokens: Record<string, string>, hidden: ReadonlySet<string>) {
   const made = resolve(option, tokens, measure);
   made.backgroundColor = 'transparent';
   made.tooltip = {
-    ...made.tooltip, confine: true, backgroundColor: tokens.background, borderColor: tokens['ink-3'], borderWidth: 1, padding: [6, 8],
+    ...made.tooltip,
+    confine: true,
+    backgroundColor: tokens.background,
+    borderColor: tokens['ink-3'],
+    borderWidth: 1,
+    padding: [6, 8],
     textStyle: { color: tokens.ink, fontSize: 12, lineHeight: 17 },
   };
   if (made.legend) made.legend.selected = Object.fromEntries([...hidden].map((name) => [name, false]));
@@ -75,27 +85,61 @@ async function savePng(name: string, svg: string, width: number, height: number)
   save(name, canvas.toDataURL('image/png'));
 }
 
-interface Target { name: string; icon: string; colour: string; dash: string; filled: boolean }
+interface Target {
+  name: string;
+  icon: string;
+  colour: string;
+  dash: string;
+  filled: boolean;
+}
 
-const tokenClass = (value: any) => typeof value?.$colour === 'string' ? value.$colour.replace(/[^a-z0-9-]/g, '') : 'ink-2';
-const targetsOf = (chart: PageChart): Target[] => (chart.option.legend?.data ?? []).map((entry: any) => ({
-  name: entry.name, icon: entry.icon, colour: tokenClass(entry.itemStyle.borderColor ?? entry.lineStyle?.color),
-  dash: Array.isArray(entry.lineStyle?.type) ? entry.lineStyle.type.join(' ') : '', filled: tokenClass(entry.itemStyle.color) !== 'background',
-}));
+const tokenClass = (value: Option) =>
+  typeof value?.$colour === 'string' ? value.$colour.replace(/[^a-z0-9-]/g, '') : 'ink-2';
+const targetsOf = (chart: PageChart): Target[] =>
+  (chart.option.legend?.data ?? []).map((entry: Option) => ({
+    name: entry.name,
+    icon: entry.icon,
+    colour: tokenClass(entry.itemStyle.borderColor ?? entry.lineStyle?.color),
+    dash: Array.isArray(entry.lineStyle?.type) ? entry.lineStyle.type.join(' ') : '',
+    filled: tokenClass(entry.itemStyle.color) !== 'background',
+  }));
 
 const icons: Record<string, string> = {
-  diamond: 'M14 1L19 6L14 11L9 6Z', rect: 'M10 2H18V10H10Z', triangle: 'M14 1L19 10H9Z', pin: 'M14 11L19 2H9Z',
+  diamond: 'M14 1L19 6L14 11L9 6Z',
+  rect: 'M10 2H18V10H10Z',
+  triangle: 'M14 1L19 10H9Z',
+  pin: 'M14 11L19 2H9Z',
 };
 
-function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: ReadonlySet<string>; onToggle: (name: string) => void }) {
+function Legend({
+  targets,
+  hidden,
+  onToggle,
+}: {
+  targets: Target[];
+  hidden: ReadonlySet<string>;
+  onToggle: (name: string) => void;
+}) {
   return (
     <p class="legend chart-legend">
       {targets.map((target) => (
-        <button key={target.name} type="button" class="plain" aria-pressed={!hidden.has(target.name)} title={hidden.has(target.name) ? 'show' : 'hide'} onClick={() => onToggle(target.name)}>
+        <button
+          key={target.name}
+          type="button"
+          class="plain"
+          aria-pressed={!hidden.has(target.name)}
+          title={hidden.has(target.name) ? 'show' : 'hide'}
+          onClick={() => onToggle(target.name)}
+        >
           <svg class={`hw hw-${target.colour}`} width={28} height={12} aria-hidden="true">
             <path class="line" d="M0 6H28" stroke-dasharray={target.dash} />
-            {icons[target.icon] ? <path class={target.filled ? 'mark' : 'mark hollow'} d={icons[target.icon]} /> : <circle class={target.filled ? 'mark' : 'mark hollow'} cx={14} cy={6} r={4} />}
-          </svg> {target.name}
+            {icons[target.icon] ? (
+              <path class={target.filled ? 'mark' : 'mark hollow'} d={icons[target.icon]} />
+            ) : (
+              <circle class={target.filled ? 'mark' : 'mark hollow'} cx={14} cy={6} r={4} />
+            )}
+          </svg>{' '}
+          {target.name}
         </button>
       ))}
     </p>
@@ -105,24 +149,63 @@ function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: Read
 /** Every number of a chart; a text column is one that has a text. */
 function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: string }) {
   const numeric = columns.map((_, i) => rows.every((row) => typeof row[i] !== 'string'));
-  return <>
-    <div class="scroll numbers" tabIndex={0} role="group" aria-label={`Numbers of ${name}`}>
-      <table>
-        <thead><tr>{columns.map(({ heading, unit }, i) => <th key={i} scope="col" class={numeric[i] ? 'numeric' : ''}>{heading}{unit && <small> {unit}</small>}</th>)}</tr></thead>
-        <tbody>{rows.map((row, at) => <tr key={at}>{row.map((value, i) => <td key={i} class={numeric[i] ? 'numeric' : ''}>{typeof value === 'string' ? value : Number.isInteger(value) ? count(value) : number(value, 4)}</td>)}</tr>)}</tbody>
-      </table>
-    </div>
-    <CopyTable name={`numbers of ${name}`} columns={listColumns(columns.map(({ heading, unit }, i) => ({ title: heading, unit, numeric: numeric[i] })))} rows={rows} />
-  </>;
+  return (
+    <>
+      <div class="scroll numbers" tabIndex={0} role="group" aria-label={`Numbers of ${name}`}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map(({ heading, unit }, i) => (
+                <th key={i} scope="col" class={numeric[i] ? 'numeric' : ''}>
+                  {heading}
+                  {unit && <small> {unit}</small>}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, at) => (
+              <tr key={at}>
+                {row.map((value, i) => (
+                  <td key={i} class={numeric[i] ? 'numeric' : ''}>
+                    {typeof value === 'string' ? value : Number.isInteger(value) ? count(value) : number(value, 4)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <CopyTable
+        name={`numbers of ${name}`}
+        columns={listColumns(columns.map(({ heading, unit }, i) => ({ title: heading, unit, numeric: numeric[i] })))}
+        rows={rows}
+      />
+    </>
+  );
 }
 
 /**
- * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it is of;
- * "": nothing is said.
+ * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it
+ * is of; "": nothing is said.
  * `linkOf`: where a click on a mark leads.
  */
-export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, linkOf, children }: {
-  chart: PageChart; themes: Themes; name: string; title?: string; subtitle?: string; linkOf?: (row: PlainRow) => string | undefined; children?: ComponentChildren;
+export function Chart({
+  chart,
+  themes,
+  name,
+  title,
+  subtitle = chart.subtitle,
+  linkOf,
+  children,
+}: {
+  chart: PageChart;
+  themes: Themes;
+  name: string;
+  title?: string;
+  subtitle?: string;
+  linkOf?: (row: PlainRow) => string | undefined;
+  children?: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [wide, setWide] = useState(false);
@@ -153,14 +236,19 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
         });
       }
       drawn.current.resize(size);
-      drawn.current.setOption(optionFor(of, fitted.option, isDark() ? themes.dark : themes.light, without), { notMerge: true });
+      drawn.current.setOption(optionFor(fitted.option, isDark() ? themes.dark : themes.light, without), {
+        notMerge: true,
+      });
     };
     const place = fit(chart, Math.max(320, element.parentElement!.clientWidth), measure);
     element.style.height = `${place.height}px`;
-    const seen = new IntersectionObserver((entries) => {
-      near = entries.some((entry) => entry.isIntersecting);
-      if (near && !drawn.current) redraw.current(false);
-    }, { rootMargin: '600px' });
+    const seen = new IntersectionObserver(
+      (entries) => {
+        near = entries.some((entry) => entry.isIntersecting);
+        if (near && !drawn.current) redraw.current(false);
+      },
+      { rootMargin: '600px' },
+    );
     seen.observe(element);
     let width = element.parentElement!.clientWidth;
     const sized = new ResizeObserver(() => {
@@ -179,7 +267,9 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
       drawn.current = null;
     };
   }, []);
-  useEffect(() => { if (drawn.current) redraw.current(false); }, [chart, hidden]);
+  useEffect(() => {
+    if (drawn.current) redraw.current(false);
+  }, [chart, hidden]);
 
   const targets = targetsOf(chart);
   const file = () => withWords(chart, measure);
@@ -193,13 +283,41 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
       {title !== '' && <figcaption>{title ?? chart.title}</figcaption>}
       {subtitle && <p class="note">{subtitle}</p>}
       {targets.length > 0 && <Legend targets={targets} hidden={hidden} onToggle={toggle} />}
-      <div class="scroll" tabIndex={wide ? 0 : -1} role="group" aria-label={title || chart.title}><div ref={box} class="drawing" role="img" aria-label={`${title || chart.title}. ${chart.summary}`} /></div>
-      {chart.notes.map((note) => <p key={note} class="note"><Prose text={note} /></p>)}
+      <div class="scroll" tabIndex={wide ? 0 : -1} role="group" aria-label={title || chart.title}>
+        <div ref={box} class="drawing" role="img" aria-label={`${title || chart.title}. ${chart.summary}`} />
+      </div>
+      {chart.notes.map((note) => (
+        <p key={note} class="note">
+          <Prose text={note} />
+        </p>
+      ))}
       {children}
       <div class="chart-tools">
-        {chart.table && <details><summary>Numbers</summary><Numbers table={chart.table} name={name} /></details>}
-        <button type="button" class="small" aria-label={`Save ${name} as SVG`} onClick={() => save(`${name}.svg`, dataUrl(svgText(file(), themes)))}>SVG</button>
-        <button type="button" class="small" aria-label={`Save ${name} as PNG`} onClick={() => { const whole = file(); void savePng(`${name}.png`, svgText(whole, themes), whole.width, whole.height); }}>PNG</button>
+        {chart.table && (
+          <details>
+            <summary>Numbers</summary>
+            <Numbers table={chart.table} name={name} />
+          </details>
+        )}
+        <button
+          type="button"
+          class="small"
+          aria-label={`Save ${name} as SVG`}
+          onClick={() => save(`${name}.svg`, dataUrl(svgText(file(), themes)))}
+        >
+          SVG
+        </button>
+        <button
+          type="button"
+          class="small"
+          aria-label={`Save ${name} as PNG`}
+          onClick={() => {
+            const whole = file();
+            void savePng(`${name}.png`, svgText(whole, themes), whole.width, whole.height);
+          }}
+        >
+          PNG
+        </button>
       </div>
     </figure>
   );

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a document: sections of bytes become values by row (src/show/dashboard/pack.hpp says how they are stored).
+// The columns of a document: sections of bytes become values by row (src/show/dashboard/pack.hpp says how they are
+// stored).
 import type { Value } from './document.ts';
 
 interface ColumnHeader {

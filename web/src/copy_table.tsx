@@ -6,7 +6,17 @@ import type { Column } from './rows.ts';
 import { toCsv, toMarkdown } from './table_text.ts';
 
 /** `name`: of the table, for a screen reader. `csv`: other columns than those of Markdown. */
-export function CopyTable<Row>({ name, columns, csv = columns, rows }: { name: string; columns: Column<Row>[]; csv?: Column<Row>[]; rows: Row[] }) {
+export function CopyTable<Row>({
+  name,
+  columns,
+  csv = columns,
+  rows,
+}: {
+  name: string;
+  columns: Column<Row>[];
+  csv?: Column<Row>[];
+  rows: Row[];
+}) {
   return (
     <p class="copy-table">
       <Copy text={() => toMarkdown(columns, rows)} label="Copy as Markdown" of={name} />
@@ -18,6 +28,16 @@ export function CopyTable<Row>({ name, columns, csv = columns, rows }: { name: s
 /** Columns of rows that are lists of values. */
 export function listColumns(heads: readonly { title: string; unit?: string; numeric?: boolean }[]): Column<Value[]>[] {
   return heads.map(({ title, unit, numeric }, i) => ({
-    id: [title, unit].filter(Boolean).join(' ').toLowerCase().replace(/[^a-z0-9%]+/g, '_').replace(/^_|_$/g, '') || 'name', title, unit, numeric, value: (row) => row[i] ?? null,
+    id:
+      [title, unit]
+        .filter(Boolean)
+        .join(' ')
+        .toLowerCase()
+        .replace(/[^a-z0-9%]+/g, '_')
+        .replace(/^_|_$/g, '') || 'name',
+    title,
+    unit,
+    numeric,
+    value: (row) => row[i] ?? null,
   }));
 }

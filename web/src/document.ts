@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a document contains, as the page sees it: src/show/dashboard writes it, read_document.ts reads it. Only types.
+import type { Option } from '../chart/runtime.js';
 
 export type Value = string | number | null;
 
@@ -81,7 +82,10 @@ export interface Target {
   marker: Marker;
 }
 
-/** The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document leaves out. */
+/**
+ * The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document
+ * leaves out.
+ */
 export interface Best {
   cell: number | null;
   target: string;
@@ -102,7 +106,9 @@ export interface Best {
 }
 
 export type States = Record<
-  'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped', number>;
+  'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped',
+  number
+>;
 
 export interface ModelLine {
   model: string;
@@ -248,7 +254,7 @@ export interface PageChart {
   notes: string[];
   width: number;
   height: number;
-  option: any;
+  option: Option;
   /** Absent of charts whose rows the page fills in. */
   table?: ChartTable;
   /** Its words are not those in its option: the page has filled it in. */

@@ -26,7 +26,11 @@ export function count(value: number | null | undefined): string {
 }
 
 /** "1 cell", "2 cells". */
-export function counted(n: number, noun: string, plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? noun : `${noun}s`): string {
+export function counted(
+  n: number,
+  noun: string,
+  plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? noun : `${noun}s`,
+): string {
   return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 
@@ -34,7 +38,8 @@ export const withUnit = (value: number | null | undefined, unit: string) =>
   value === null || value === undefined ? '–' : unit === '' ? number(value) : `${number(value)}\u00a0${unit}`;
 
 /** Whole numbers without a unit are counts. */
-export const fieldText = (value: number, unit: string) => (unit === '' && Number.isInteger(value) ? count(value) : withUnit(value, unit));
+export const fieldText = (value: number, unit: string) =>
+  unit === '' && Number.isInteger(value) ? count(value) : withUnit(value, unit);
 
 /** A ratio of times: "1.36×", "12×". */
 export const ratio = (value: number | null | undefined) =>

@@ -3,8 +3,16 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 const keys: [string, string][] = [
-  ['/', 'search'], ['g then o, m, a, c, p, r, h, k', 'overview, matrix, all cells, compare, charts (pictures), advice (recommendations), history, machines'], ['arrow keys', 'move in a table; Enter opens'],
-  ['[ and ]', 'previous and next cell'], ['t', 'light or dark'], ['?', 'this list'], ['Esc', 'close'],
+  ['/', 'search'],
+  [
+    'g then o, m, a, c, p, r, h, k',
+    'overview, matrix, all cells, compare, charts (pictures), advice (recommendations), history, machines',
+  ],
+  ['arrow keys', 'move in a table; Enter opens'],
+  ['[ and ]', 'previous and next cell'],
+  ['t', 'light or dark'],
+  ['?', 'this list'],
+  ['Esc', 'close'],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {
@@ -17,8 +25,19 @@ export function Help({ onClose }: { onClose: () => void }) {
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={onClose}>
       <h2 id="keys-title">Keys</h2>
-      <dl>{keys.map(([key, words]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{words}</dd></div>)}</dl>
-      <button type="button" onClick={onClose}>Close</button>
+      <dl>
+        {keys.map(([key, words]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={onClose}>
+        Close
+      </button>
     </dialog>
   );
 }

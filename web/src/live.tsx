@@ -27,20 +27,34 @@ export function progressWords(progress: Progress): string {
 export function Running({ progress }: { progress: Progress }) {
   return (
     <details class="running">
-      <summary><strong>Measuring</strong> <code>{progress.command}</code>: {progressWords(progress)}</summary>
-      <ol>{[...progress.lines].reverse().map((line, i) => <li key={progress.lines.length - i}>{line}</li>)}</ol>
+      <summary>
+        <strong>Measuring</strong> <code>{progress.command}</code>: {progressWords(progress)}
+      </summary>
+      <ol>
+        {[...progress.lines].reverse().map((line, i) => (
+          <li key={progress.lines.length - i}>{line}</li>
+        ))}
+      </ol>
     </details>
   );
 }
 
 /** The server has ended, or cannot be reached. */
 export function NoAnswer() {
-  return <p class="running"><code>assay serve</code> does not answer: this page shows what it sent last.</p>;
+  return (
+    <p class="running">
+      <code>assay serve</code> does not answer: this page shows what it sent last.
+    </p>
+  );
 }
 
 /** The database cannot be read any more: its snapshot is gone, damaged, or of a newer assay. */
 export function Stale({ why }: { why: string }) {
-  return <p class="running">The database cannot be read now: <code>{why}</code>. This page shows what was read before.</p>;
+  return (
+    <p class="running">
+      The database cannot be read now: <code>{why}</code>. This page shows what was read before.
+    </p>
+  );
 }
 
 /** There is no document: the server's words, and what brings one if nothing was measured yet. */
@@ -48,7 +62,12 @@ export function Missing({ words }: { words: string }) {
   return (
     <main>
       <pre>{words}</pre>
-      {words.includes('there is no database') && <p>This page shows results as soon as there are some: <code>assay run --models-set small</code> measures the small set of models on every runtime of this machine.</p>}
+      {words.includes('there is no database') && (
+        <p>
+          This page shows results as soon as there are some: <code>assay run --models-set small</code> measures the
+          small set of models on every runtime of this machine.
+        </p>
+      )}
     </main>
   );
 }
@@ -66,7 +85,9 @@ export interface Follower {
   connected(yes: boolean): void;
 }
 
-/** Fetches the document, and again whenever the server says that it changed; asks by itself where there are no events. */
+/**
+ * Fetches the document, and again whenever the server says that it changed; asks by itself where there are no events.
+ */
 export async function follow(follower: Follower): Promise<void> {
   let etag = '';
   let reading = Promise.resolve();
@@ -90,15 +111,20 @@ export async function follow(follower: Follower): Promise<void> {
   };
   // One after the other: an older answer must not replace a newer one.
   const readNext = () => (reading = reading.then(read));
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const poll = () => { timer ??= setInterval(() => void readNext(), pollEveryMs); };
+  let polling = false;
+  const poll = () => {
+    if (!polling) setInterval(() => void readNext(), pollEveryMs);
+    polling = true;
+  };
   await readNext();
   const events = new EventSource('events');
   events.addEventListener('open', () => {
     follower.connected(true);
-    follower.stale(undefined);  // if it is, the server says so again
+    follower.stale(undefined); // if it is, the server says so again
   });
-  events.addEventListener('snapshot', (event) => { if ((event as MessageEvent<string>).data !== etag) void readNext(); });
+  events.addEventListener('snapshot', (event) => {
+    if ((event as MessageEvent<string>).data !== etag) void readNext();
+  });
   events.addEventListener('missing', (event) => {
     const why = (JSON.parse((event as MessageEvent<string>).data) as string | null) ?? undefined;
     if (etag !== '') follower.stale(why);

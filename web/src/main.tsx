@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: reads its document, follows the link, and knows the keys.
-import { render, type ComponentChild } from 'preact';
+import { type ComponentChild, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Boundary } from './boundary.tsx';
 import { setColours } from './colours.ts';
 import type { AssayDocument } from './document.ts';
 import { Help } from './help.tsx';
-import { follow, Missing, NoAnswer, Running, Stale, type Progress } from './live.tsx';
+import { follow, Missing, NoAnswer, type Progress, Running, Stale } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';
@@ -22,7 +22,16 @@ import { Search } from './search.tsx';
 import { link, linkOf, parseRoute } from './state.ts';
 import { notReadable } from './words.ts';
 
-const pages = [['', 'Overview', 'o'], ['matrix', 'Matrix', 'm'], ['cells', 'Cells', 'a'], ['compare', 'Compare', 'c'], ['charts', 'Charts', 'p'], ['advice', 'Advice', 'r'], ['history', 'History', 'h'], ['machines', 'Machines', 'k']] as const;
+const pages = [
+  ['', 'Overview', 'o'],
+  ['matrix', 'Matrix', 'm'],
+  ['cells', 'Cells', 'a'],
+  ['compare', 'Compare', 'c'],
+  ['charts', 'Charts', 'p'],
+  ['advice', 'Advice', 'r'],
+  ['history', 'History', 'h'],
+  ['machines', 'Machines', 'k'],
+] as const;
 
 const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
@@ -70,7 +79,10 @@ function App({ document: data }: { document: AssayDocument }) {
   useEffect(() => {
     let waiting = false;
     const key = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.target instanceof HTMLTextAreaElement;
+      const typing =
+        event.target instanceof HTMLInputElement ||
+        event.target instanceof HTMLSelectElement ||
+        event.target instanceof HTMLTextAreaElement;
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
       if (document.querySelector('dialog[open]')) {
         if (event.key === '?') setHelp(false);
@@ -87,11 +99,20 @@ function App({ document: data }: { document: AssayDocument }) {
         const next = at && data.cells[data.cells.indexOf(at) + by];
         if (parseRoute(location.hash).page === 'cell' && next) location.hash = link('cell', next.key);
       };
-      if (event.key === '/') { event.preventDefault(); document.getElementById('search')?.focus(); }
-      else if (event.key === 'g') { waiting = true; setTimeout(() => { waiting = false; }, 1500); }
-      else if (event.key === '[') step(-1);
+      if (event.key === '/') {
+        event.preventDefault();
+        document.getElementById('search')?.focus();
+      } else if (event.key === 'g') {
+        waiting = true;
+        setTimeout(() => {
+          waiting = false;
+        }, 1500);
+      } else if (event.key === '[') step(-1);
       else if (event.key === ']') step(1);
-      else if (event.key === 't') setTheme((now) => (now === 'dark' || (now === 'system' && matchMedia('(prefers-color-scheme: dark)').matches) ? 'light' : 'dark'));
+      else if (event.key === 't')
+        setTheme((now) =>
+          now === 'dark' || (now === 'system' && matchMedia('(prefers-color-scheme: dark)').matches) ? 'light' : 'dark',
+        );
       else if (event.key === '?') setHelp(true);
     };
     addEventListener('keydown', key);
@@ -99,30 +120,80 @@ function App({ document: data }: { document: AssayDocument }) {
   }, [data]);
 
   const props = { document: data, route };
-  const page = data.cells.length === 0 ? <Empty source={data.source} />
-    : route.page === '' ? <Overview {...props} />
-    : route.page === 'matrix' ? <Matrix {...props} />
-    : route.page === 'cells' ? <AllCells {...props} />
-    : route.page === 'model' ? <ModelPage {...props} />
-    : route.page === 'cell' ? <CellPage {...props} />
-    : route.page === 'compare' ? <Compare {...props} />
-    : route.page === 'charts' ? <Charts {...props} />
-    : route.page === 'advice' ? <Advice {...props} />
-    : route.page === 'history' ? <History {...props} />
-    : route.page === 'machines' ? <Machines {...props} />
-    : <><h1>There is no page “{route.page}”</h1><p><a href={link('')}>Overview</a></p></>;
-  const current = (name: string) => (route.page === name || (name === 'cells' && route.page === 'cell') || (name === '' && route.page === 'model') ? 'page' : undefined);
+  const page =
+    data.cells.length === 0 ? (
+      <Empty source={data.source} />
+    ) : route.page === '' ? (
+      <Overview {...props} />
+    ) : route.page === 'matrix' ? (
+      <Matrix {...props} />
+    ) : route.page === 'cells' ? (
+      <AllCells {...props} />
+    ) : route.page === 'model' ? (
+      <ModelPage {...props} />
+    ) : route.page === 'cell' ? (
+      <CellPage {...props} />
+    ) : route.page === 'compare' ? (
+      <Compare {...props} />
+    ) : route.page === 'charts' ? (
+      <Charts {...props} />
+    ) : route.page === 'advice' ? (
+      <Advice {...props} />
+    ) : route.page === 'history' ? (
+      <History {...props} />
+    ) : route.page === 'machines' ? (
+      <Machines {...props} />
+    ) : (
+      <>
+        <h1>There is no page “{route.page}”</h1>
+        <p>
+          <a href={link('')}>Overview</a>
+        </p>
+      </>
+    );
+  const current = (name: string) =>
+    route.page === name || (name === 'cells' && route.page === 'cell') || (name === '' && route.page === 'model')
+      ? 'page'
+      : undefined;
   return (
     <>
-      <a class="skip" href={linkOf(route)} onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>To the content</a>
+      <a
+        class="skip"
+        href={linkOf(route)}
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        To the content
+      </a>
       <header>
-        <a class="brand" href={link('')}>assay</a>
-        <nav aria-label="Pages">{pages.map(([name, words]) => <a key={name} href={link(name)} aria-current={current(name)}>{words}</a>)}</nav>
+        <a class="brand" href={link('')}>
+          assay
+        </a>
+        <nav aria-label="Pages">
+          {pages.map(([name, words]) => (
+            <a key={name} href={link(name)} aria-current={current(name)}>
+              {words}
+            </a>
+          ))}
+        </nav>
         <Search document={data} />
-        <button type="button" class="small" aria-label="Keys" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
-        <button type="button" class="small theme" title="Theme: as the system, light or dark (t)" onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % 3]!)}>{theme === 'system' ? 'Theme' : theme}</button>
+        <button type="button" class="small" aria-label="Keys" title="Keys (?)" onClick={() => setHelp(true)}>
+          ?
+        </button>
+        <button
+          type="button"
+          class="small theme"
+          title="Theme: as the system, light or dark (t)"
+          onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % 3]!)}
+        >
+          {theme === 'system' ? 'Theme' : theme}
+        </button>
       </header>
-      <main ref={main} tabIndex={-1} key={place}><Boundary place={linkOf(route)}>{page}</Boundary></main>
+      <main ref={main} tabIndex={-1} key={place}>
+        <Boundary place={linkOf(route)}>{page}</Boundary>
+      </main>
       {help && <Help onClose={() => setHelp(false)} />}
     </>
   );
@@ -133,7 +204,9 @@ function Empty({ source }: { source: string }) {
     <>
       <h1>Nothing was measured yet</h1>
       <p>{source} has no results. This measures the small set of models on every runtime of this machine:</p>
-      <pre><code>assay run --models-set small</code></pre>
+      <pre>
+        <code>assay run --models-set small</code>
+      </pre>
     </>
   );
 }
@@ -146,14 +219,28 @@ function live(root: HTMLElement, put: (page: ComponentChild) => void, show: (def
   let progress: Progress | undefined;
   let answers = true;
   let stale: string | undefined;
-  const lines = () => <>{stale !== undefined && <Stale why={stale} />}{progress && <Running progress={progress} />}</>;
+  const lines = () => (
+    <>
+      {stale !== undefined && <Stale why={stale} />}
+      {progress && <Running progress={progress} />}
+    </>
+  );
   const draw = () => render(answers ? lines() : <NoAnswer />, strip);
   return follow({
     document: show,
     missing: (words) => put(<Missing words={words} />),
-    stale: (why) => { stale = why; draw(); },
-    progress: (now) => { progress = now; draw(); },
-    connected: (yes) => { answers = yes; draw(); },
+    stale: (why) => {
+      stale = why;
+      draw();
+    },
+    progress: (now) => {
+      progress = now;
+      draw();
+    },
+    connected: (yes) => {
+      answers = yes;
+      draw();
+    },
   });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the matrix: the cells of a model that C++ would compare with each other (`comparable` in the document), one for each
-// target. What did not run stands where it would have been.
+// The rows of the matrix: the cells of a model that C++ would compare with each other (`comparable` in the document),
+// one for each target. What did not run stands where it would have been.
 import { differences } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { counted } from './format.ts';
 import { byWord, distinct } from './order.ts';
-import { compareTogether, type Comparison } from './stats.ts';
+import { type Comparison, compareTogether } from './stats.ts';
 import { comparableTo, hasTime, isUsable, timedOf } from './timed.ts';
 
 export interface Line {
@@ -37,7 +37,12 @@ export interface Shown {
 const p50 = (cell: Cell) => cell.number('latency_p50_ms')!;
 
 function chosenCells(cells: Cell[], shown: Shown): Cell[] {
-  const chosen = cells.filter((cell) => cell.number('batch_size') === shown.batch && cell.text('precision') === shown.precision && cell.text('machine') === shown.machine);
+  const chosen = cells.filter(
+    (cell) =>
+      cell.number('batch_size') === shown.batch &&
+      cell.text('precision') === shown.precision &&
+      cell.text('machine') === shown.machine,
+  );
   const shortest = new Map<string, number>();
   for (const cell of chosen) {
     const length = cell.number('sequence_length');
@@ -55,7 +60,17 @@ export function matrixLines(cells: Cell[], shown: Shown): Line[] {
   const lineOf = (key: string, cell: Cell) => {
     let line = lines.get(key);
     if (!line) {
-      line = { model: cell.text('model'), label: '', category: cell.text('category') || cell.text('family'), cells: new Map(), elsewhere: new Map(), ranked: [], best: null, found: new Map(), settled: false };
+      line = {
+        model: cell.text('model'),
+        label: '',
+        category: cell.text('category') || cell.text('family'),
+        cells: new Map(),
+        elsewhere: new Map(),
+        ranked: [],
+        best: null,
+        found: new Map(),
+        settled: false,
+      };
       lines.set(key, line);
     }
     return line;
@@ -64,13 +79,19 @@ export function matrixLines(cells: Cell[], shown: Shown): Line[] {
     const line = lineOf(`comparable ${comparableTo(cell)}`, cell);
     const before = line.cells.get(cell.target);
     // As representatives() of src/history/analyse: the first that is ranked.
-    if (!before || (isUsable(cell) && !isUsable(before)) || (cell.ranked && !before.ranked)) line.cells.set(cell.target, cell);
+    if (!before || (isUsable(cell) && !isUsable(before)) || (cell.ranked && !before.ranked))
+      line.cells.set(cell.target, cell);
   }
   const measured = [...lines.values()];
   for (const cell of chosen.filter((one) => !hasTime(one))) {
     const own = lines.get(`comparable ${comparableTo(cell)}`);
     // What did not run is not known well enough to be comparable: the shape says where it belongs.
-    const near = own ? [own] : measured.filter((line) => line.model === cell.text('model') && [...line.cells.values()].some((other) => other.shape === cell.shape));
+    const near = own
+      ? [own]
+      : measured.filter(
+          (line) =>
+            line.model === cell.text('model') && [...line.cells.values()].some((other) => other.shape === cell.shape),
+        );
     const free = near.filter((line) => !line.cells.has(cell.target));
     for (let i = 0; free.length === 0; i++) {
       const line = lineOf(`shape ${i} ${cell.text('model')}\n${cell.shape}`, cell);
@@ -92,7 +113,11 @@ function rank(line: Line) {
   line.ranked = [...line.cells.values()].filter(isUsable).sort((a, b) => p50(a) - p50(b));
   line.best = line.ranked[0] ?? null;
   const others = line.ranked.slice(1);
-  for (const cell of others) line.found.set(cell, compareTogether([{ baseline: timedOf(line.best!), candidate: timedOf(cell) }], line.ranked.length));
+  for (const cell of others)
+    line.found.set(
+      cell,
+      compareTogether([{ baseline: timedOf(line.best!), candidate: timedOf(cell) }], line.ranked.length),
+    );
   line.settled = others.length > 0 && others.every((cell) => line.found.get(cell)!.difference === 'slower');
 }
 
@@ -106,7 +131,8 @@ function tellApart(lines: Line[]) {
     for (let i = 1; line.label === '' || used.has(line.label); i++) line.label = i === 1 ? full : `${full} (${i})`;
     used.add(line.label);
     for (const other of lines)
-      for (const [target, cell] of other.cells) if (!line.cells.has(target) && hasTime(cell)) line.elsewhere.set(target, cell);
+      for (const [target, cell] of other.cells)
+        if (!line.cells.has(target) && hasTime(cell)) line.elsewhere.set(target, cell);
   }
 }
 
@@ -116,15 +142,35 @@ export function matrixHeading(lines: Line[], batch: number): string {
   for (const line of lines) if (line.settled) wins.set(line.best!.target, (wins.get(line.best!.target) ?? 0) + 1);
   const shown = [...wins].sort((a, b) => b[1] - a[1]);
   const count = (is: (line: Line) => boolean) => lines.filter(is).length;
-  const [unsettled, single, none] = [count((line) => line.ranked.length > 1 && !line.settled), count((line) => line.ranked.length === 1), count((line) => line.ranked.length === 0)];
+  const [unsettled, single, none] = [
+    count((line) => line.ranked.length > 1 && !line.settled),
+    count((line) => line.ranked.length === 1),
+    count((line) => line.ranked.length === 0),
+  ];
   if (none === lines.length) return `No time is ranked at batch ${batch}`;
   // A model with two rows is in two of them.
-  const all = counted(lines.length, distinct(lines.map((line) => line.model)).length === lines.length ? 'model' : 'row');
+  const all = counted(
+    lines.length,
+    distinct(lines.map((line) => line.model)).length === lines.length ? 'model' : 'row',
+  );
   const sentences: string[] = [];
-  if (shown.length > 0) sentences.push(`At batch ${batch} ${shown.map(([target, n], i) => `${target} is fastest for ${n}${i === 0 ? ` of ${all}` : ''}`).join(', ')}.`);
-  if (unsettled > 0) sentences.push(shown.length > 0 ? `For ${unsettled} no difference is shown.` : `At batch ${batch}, for ${unsettled} of ${all} no difference is shown.`);
+  if (shown.length > 0) {
+    const fastest = shown.map(([target, n], i) => `${target} is fastest for ${n}${i === 0 ? ` of ${all}` : ''}`);
+    sentences.push(`At batch ${batch} ${fastest.join(', ')}.`);
+  }
+  if (unsettled > 0)
+    sentences.push(
+      shown.length > 0
+        ? `For ${unsettled} no difference is shown.`
+        : `At batch ${batch}, for ${unsettled} of ${all} no difference is shown.`,
+    );
   const began = sentences.length > 0;
-  if (single > 0) sentences.push(began ? `${single} ${single === 1 ? 'has' : 'have'} one ranked target only.` : `At batch ${batch}, ${single} of ${all} ${single === 1 ? 'has' : 'have'} one ranked target only.`);
+  if (single > 0)
+    sentences.push(
+      began
+        ? `${single} ${single === 1 ? 'has' : 'have'} one ranked target only.`
+        : `At batch ${batch}, ${single} of ${all} ${single === 1 ? 'has' : 'have'} one ranked target only.`,
+    );
   if (none > 0) sentences.push(`${none} ${none === 1 ? 'has' : 'have'} none.`);
   return sentences.join(' ');
 }

@@ -6,7 +6,7 @@ import type { AssayDocument, Cell, States } from './document.ts';
 import { counted, number, plusMinus } from './format.ts';
 import { resultOf } from './results.ts';
 import { link } from './state.ts';
-import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
+import { isUnreal, type State, stateOf, stateOrder, states } from './words.ts';
 
 export { cellWords, shapeWords } from './cell_words.ts';
 
@@ -17,7 +17,10 @@ export const hardwareClass = (hardware: string) => `hw hw-${hardware.replace(/[^
 export function TargetName({ cell, bare }: { cell: Cell; bare?: boolean }) {
   const engine = cell.text('engine');
   return (
-    <span class={`target ${hardwareClass(cell.text('hardware'))}`} title={`${engine} on ${cell.text('device_name') || cell.text('hardware')}`}>
+    <span
+      class={`target ${hardwareClass(cell.text('hardware'))}`}
+      title={`${engine} on ${cell.text('device_name') || cell.text('hardware')}`}
+    >
       <span class={isUnreal(cell) ? 'swatch hatched' : 'swatch'} aria-hidden="true" />
       <span class="target-key">{cell.target}</span>
       {!bare && !cell.target.includes(engine) && <small>{engine}</small>}
@@ -40,7 +43,10 @@ export function TargetKey({ document, target }: { document: AssayDocument; targe
 export function StateMark({ state, note }: { state: State; note?: string }) {
   return (
     <span class={`state state-${state}`} title={states[state].meaning + (note ? `\n${note}` : '')}>
-      <span class="symbol" aria-hidden="true">{states[state].symbol}</span> {state}
+      <span class="symbol" aria-hidden="true">
+        {states[state].symbol}
+      </span>{' '}
+      {state}
     </span>
   );
 }
@@ -49,32 +55,59 @@ export function StateMark({ state, note }: { state: State; note?: string }) {
 export function StateCounts({ counts }: { counts: States }) {
   return (
     <span class="counts">
-      {stateOrder.filter((state) => counts[state] > 0).map((state) => (
-        <span key={state} class={`state state-${state}`} title={`${counted(counts[state], 'cell')} ${state}. ${states[state].meaning}`}>
-          <span class="symbol" aria-hidden="true">{states[state].symbol}</span>
-          <span class="sr">{state} </span>{counts[state]}
-        </span>
-      ))}
+      {stateOrder
+        .filter((state) => counts[state] > 0)
+        .map((state) => (
+          <span
+            key={state}
+            class={`state state-${state}`}
+            title={`${counted(counts[state], 'cell')} ${state}. ${states[state].meaning}`}
+          >
+            <span class="symbol" aria-hidden="true">
+              {states[state].symbol}
+            </span>
+            <span class="sr">{state} </span>
+            {counts[state]}
+          </span>
+        ))}
     </span>
   );
 }
 
 /** What changed since the run before: verdicts, what is new or gone, and moves beyond what earlier runs varied by. */
 export const importantChanges = (document: AssayDocument) =>
-  document.analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'gone', 'fixed', 'new'].includes(change.what) || (change.what === 'moved' && change.beyond_spread));
+  document.analysis.changes.last_run.filter(
+    (change) =>
+      ['newly_wrong', 'newly_failed', 'gone', 'fixed', 'new'].includes(change.what) ||
+      (change.what === 'moved' && change.beyond_spread),
+  );
 
-/** A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit. */
+/**
+ * A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit.
+ */
 export function Prose({ text }: { text: string }) {
-  return <>{text.replace(/([\d±]) (?=[\d%]|ms\b|MB\b)/g, '$1\u00a0').split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+  return (
+    <>
+      {text
+        .replace(/([\d±]) (?=[\d%]|ms\b|MB\b)/g, '$1\u00a0')
+        .split('`')
+        .map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}
+    </>
+  );
 }
 
 /** An earlier result has no page of its own: it is in the history of its series. */
-export const cellLink = (cell: Cell) => (cell.earlier ? link('history', cell.text('series_key')) : link('cell', cell.key));
+export const cellLink = (cell: Cell) =>
+  cell.earlier ? link('history', cell.text('series_key')) : link('cell', cell.key);
 
 /** In the place of a number that is absent, or wrong. */
 function NoResult({ cell }: { cell: Cell }) {
   const state = stateOf(cell);
-  return <span class="quiet" title={states[state].meaning}>{state === 'wrong' ? `${states.wrong.symbol} wrong` : '–'}</span>;
+  return (
+    <span class="quiet" title={states[state].meaning}>
+      {state === 'wrong' ? `${states.wrong.symbol} wrong` : '–'}
+    </span>
+  );
 }
 
 /** The median in ms with its interval: "4.00 ± 0.5 %". */
@@ -85,9 +118,18 @@ export function Median({ cell }: { cell: Cell }) {
   const one = cell.text('latency_p50_interval') === 'one_process';
   return (
     <span class="value">
-      {number(p50)} {interval && (
-        <small class={one ? 'hollow' : ''} title={one ? '95 % interval of the median within one process; another process may give another median' : '95 % interval of the median, over launches'}>
-          {interval}{one ? ' (one process)' : ''}
+      {number(p50)}{' '}
+      {interval && (
+        <small
+          class={one ? 'hollow' : ''}
+          title={
+            one
+              ? '95 % interval of the median within one process; another process may give another median'
+              : '95 % interval of the median, over launches'
+          }
+        >
+          {interval}
+          {one ? ' (one process)' : ''}
         </small>
       )}
     </span>
@@ -112,10 +154,24 @@ export function Copy({ text, label = 'Copy', of }: { text: string | (() => strin
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
-  return <button type="button" class="small" onClick={copy} aria-label={of && !done ? `${label}: ${of}` : undefined}>{done ? 'Copied' : label}</button>;
+  return (
+    <button type="button" class="small" onClick={copy} aria-label={of && !done ? `${label}: ${of}` : undefined}>
+      {done ? 'Copied' : label}
+    </button>
+  );
 }
 
-export function Section({ id, title, note, children }: { id: string; title: string; note?: ComponentChildren; children: ComponentChildren }) {
+export function Section({
+  id,
+  title,
+  note,
+  children,
+}: {
+  id: string;
+  title: string;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
@@ -131,14 +187,25 @@ export function Facts({ facts }: { facts: [string, ComponentChildren, string?][]
   return (
     <dl class="facts">
       {shown.map(([name, value, meaning]) => (
-        <div key={name} class={typeof value === 'string' && value.length > 44 ? 'long' : undefined}><dt title={meaning}>{name}</dt><dd>{value}</dd></div>
+        <div key={name} class={typeof value === 'string' && value.length > 44 ? 'long' : undefined}>
+          <dt title={meaning}>{name}</dt>
+          <dd>{value}</dd>
+        </div>
       ))}
     </dl>
   );
 }
 
-export function Select({ label, value, options, onChange }: {
-  label: string; value: string; options: (string | [string, string])[]; onChange: (value: string) => void;
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: (string | [string, string])[];
+  onChange: (value: string) => void;
 }) {
   return (
     <label class="field">
@@ -146,7 +213,11 @@ export function Select({ label, value, options, onChange }: {
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map((option) => {
           const [key, words] = typeof option === 'string' ? [option, option] : option;
-          return <option key={key} value={key}>{words}</option>;
+          return (
+            <option key={key} value={key}>
+              {words}
+            </option>
+          );
         })}
       </select>
     </label>

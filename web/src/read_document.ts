@@ -77,7 +77,10 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     cells,
     cellAt: (index) => inFile[index]!,
     // Of two with one task key the newest.
-    byKey: new Map([...[...inFile].reverse().map((cell): [string, Cell] => [cell.text('task_key'), cell]), ...inFile.map((cell): [string, Cell] => [cell.key, cell])]),
+    byKey: new Map([
+      ...[...inFile].reverse().map((cell): [string, Cell] => [cell.text('task_key'), cell]),
+      ...inFile.map((cell): [string, Cell] => [cell.key, cell]),
+    ]),
     series: header.series,
     history,
     shapesOf(cell) {

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a table: sorted, filtered, searched and paged by TanStack Table, as the link says.
 import {
-  columnFilteringFeature, constructTable, createFilteredRowModel, createPaginatedRowModel, createSortedRowModel,
-  filterFns, globalFilteringFeature, rowPaginationFeature, rowSortingFeature, sortFns, tableFeatures,
+  columnFilteringFeature,
+  constructTable,
+  createFilteredRowModel,
+  createPaginatedRowModel,
+  createSortedRowModel,
+  filterFns,
+  globalFilteringFeature,
+  rowPaginationFeature,
+  rowSortingFeature,
+  sortFns,
+  tableFeatures,
 } from '@tanstack/table-core';
 import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
 import type { ComponentChildren } from 'preact';
@@ -19,7 +28,10 @@ export interface Column<Row> {
   value: (row: Row) => Value;
   /** What is seen; else the value. */
   view?: (row: Row) => ComponentChildren;
-  /** A list of its values filters the rows: these first and in this order, also where the rows are sorted by them; the others by name. */
+  /**
+   * A list of its values filters the rows: these first and in this order, also where the rows are sorted by them; the
+   * others by name.
+   */
   choice?: true | readonly string[];
   /** Only filters and is copied. */
   hidden?: boolean;
@@ -52,7 +64,8 @@ export function tableState(query: Record<string, string>, name: string): TableSt
   const sort = query[`${name}sort`] ?? '';
   const choices: Record<string, string> = {};
   const prefix = `${name}f.`;
-  for (const [key, value] of Object.entries(query)) if (key.startsWith(prefix)) choices[key.slice(prefix.length)] = value;
+  for (const [key, value] of Object.entries(query))
+    if (key.startsWith(prefix)) choices[key.slice(prefix.length)] = value;
   return {
     sort: sort ? { id: sort.replace(/^-/, ''), desc: sort.startsWith('-') } : null,
     search: query[`${name}q`] ?? '',
@@ -67,8 +80,13 @@ function listed<Row>({ choice, value }: Column<Row>) {
 }
 
 /** The rows that are seen, and all that match; sorted, filtered and paged. */
-export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>[], state: TableState, pageSize: number) {
-  const table = constructTable<any, any>({
+export function selectRows<Row extends object>(
+  rows: Row[],
+  columns: Column<Row>[],
+  state: TableState,
+  pageSize: number,
+) {
+  const table = constructTable<typeof features, Row>({
     features,
     data: rows,
     columns: columns.map((column) => ({
@@ -82,12 +100,14 @@ export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>
     state: {
       sorting: state.sort && columns.some((column) => column.id === state.sort!.id) ? [state.sort] : [],
       globalFilter: state.search,
-      columnFilters: Object.entries(state.choices).filter(([id]) => columns.some((column) => column.id === id)).map(([id, value]) => ({ id, value })),
+      columnFilters: Object.entries(state.choices)
+        .filter(([id]) => columns.some((column) => column.id === id))
+        .map(([id, value]) => ({ id, value })),
       pagination: { pageIndex: state.page - 1, pageSize },
     },
     globalFilterFn: 'includesString',
     getColumnCanGlobalFilter: () => true,
-  } as any);
+  });
   const originals = (model: { rows: { original: Row }[] }) => model.rows.map((row) => row.original);
-  return { seen: originals(table.getRowModel() as any), matching: originals((table as any).getSortedRowModel()) };
+  return { seen: originals(table.getRowModel()), matching: originals(table.getSortedRowModel()) };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The samples of launches: their quantiles and bins over time from 16-bit codes.
-import { Columns, unshuffle } from './columns.ts';
+import { Columns, type TableHeader, unshuffle } from './columns.ts';
 import type { Shape } from './document.ts';
 
 /** A duration in milliseconds from its 16-bit logarithmic code (history/store/shape_codec.hpp). */
@@ -9,9 +9,20 @@ export function decodeMs(code: number, lowNs: number, highNs: number): number {
   return (lowNs * Math.exp((code / 65535) * Math.log(highNs / lowNs))) / 1e6;
 }
 
-export function readShapes(body: Uint8Array, header: any, texts: string[]): Map<number, Shape[]> {
+interface Section {
+  at: number;
+  bytes: number;
+}
+
+interface ShapesHeader {
+  shapes?: TableHeader;
+  quantiles?: Section;
+  bins?: Section;
+}
+
+export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string[]): Map<number, Shape[]> {
   const table = new Columns(body, header.shapes, texts);
-  const codes = (section: { at: number; bytes: number } | undefined) => {
+  const codes = (section: Section | undefined) => {
     if (!section) return new Uint16Array();
     const bytes = unshuffle(body.subarray(section.at, section.at + section.bytes), 2);
     return new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
@@ -38,7 +49,11 @@ export function readShapes(body: Uint8Array, header: any, texts: string[]): Map<
     const ms = (code: number) => decodeMs(code, low, high);
     const shapeQuantiles = take(quantiles, q, k).map(ms);
     q += k;
-    const [mins, medians, maxs] = [0, 1, 2].map((part) => take(bins, b + part * n, n)) as [number[], number[], number[]];
+    const [mins, medians, maxs] = [0, 1, 2].map((part) => take(bins, b + part * n, n)) as [
+      number[],
+      number[],
+      number[],
+    ];
     b += 3 * n;
     const shape: Shape = {
       launch: table.number('launch', row) ?? 1,
@@ -49,7 +64,8 @@ export function readShapes(body: Uint8Array, header: any, texts: string[]): Map<
       firstSteadyBin: table.number('first_steady_bin', row) ?? 0,
       quantiles: shapeQuantiles,
       bins: mins.map((min, i) =>
-        min > maxs[i]! ? null : { min: ms(min), median: ms(medians[i]!), max: ms(maxs[i]!) }),
+        min > maxs[i]! ? null : { min: ms(min), median: ms(medians[i]!), max: ms(maxs[i]!) },
+      ),
     };
     const cell = table.number('cell', row) ?? 0;
     const list = result.get(cell);

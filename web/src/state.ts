@@ -39,10 +39,13 @@ export function link(page: string, argument = '', query: Record<string, string |
 
 export const linkOf = (route: Route) => link(route.page, route.argument, route.query);
 
+/** The link with some keys changed. */
+export const changedLink = (route: Route, changes: Record<string, string | undefined>) =>
+  link(route.page, route.argument, { ...route.query, ...changes });
+
 /** Changes keys of the link. Typing replaces the entry of the browser's history, choosing adds one. */
 export function changeQuery(route: Route, changes: Record<string, string | undefined>, replace = false): void {
-  const query: Record<string, string | undefined> = { ...route.query, ...changes };
-  const target = link(route.page, route.argument, query);
+  const target = changedLink(route, changes);
   if (replace) {
     history.replaceState(null, '', target);
     dispatchEvent(new HashChangeEvent('hashchange'));

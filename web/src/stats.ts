@@ -14,8 +14,18 @@ export interface Timed {
 }
 
 export type Difference = 'not_compared' | 'not_shown' | 'faster' | 'slower';
-/** Of `different_machines`, of cells that differ in more than one thing (`different_things`), and of cells that are `not_ranked` nothing is said. */
-export type Evidence = 'rounds' | 'one_process' | 'no_common_rounds' | 'different_runs' | 'different_machines' | 'different_things' | 'not_ranked';
+/**
+ * Of `different_machines`, of cells that differ in more than one thing (`different_things`), and of cells that are
+ * `not_ranked` nothing is said.
+ */
+export type Evidence =
+  | 'rounds'
+  | 'one_process'
+  | 'no_common_rounds'
+  | 'different_runs'
+  | 'different_machines'
+  | 'different_things'
+  | 'not_ranked';
 
 export interface Comparison {
   /** The candidate's time over the baseline's. */
@@ -95,8 +105,7 @@ export function studentQuantile(p: number, degreesOfFreedom: number): number {
   const half = 0.5 * degreesOfFreedom;
   const below = (t: number) => {
     const square = t * t;
-    if (square < degreesOfFreedom)
-      return incompleteBeta(0.5, half, square / (degreesOfFreedom + square)) < 2 * p - 1;
+    if (square < degreesOfFreedom) return incompleteBeta(0.5, half, square / (degreesOfFreedom + square)) < 2 * p - 1;
     return incompleteBeta(half, 0.5, degreesOfFreedom / (degreesOfFreedom + square)) > 2 * (1 - p);
   };
   let low = 0;
@@ -207,7 +216,9 @@ function combinedRounds(pairs: Pair[], oneRun: boolean): { baseline: number[]; c
 
 const timeOf = (row: Timed) => (row.p50 ?? 1) / (row.items ?? 1);
 
-/** The geometric mean of the ratios of several pairs over their common rounds. At least one pair, each with a median. */
+/**
+ * The geometric mean of the ratios of several pairs over their common rounds. At least one pair, each with a median.
+ */
 export function compareTogether(pairs: Pair[], among = 2): Comparison {
   const result: Comparison = {
     ratio: Math.exp(mean(pairs.map((pair) => Math.log(timeOf(pair.candidate) / timeOf(pair.baseline))))),

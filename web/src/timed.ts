@@ -16,6 +16,7 @@ export const hasTime = (cell: Cell) => cell.shown && (cell.number('latency_p50_m
 /** Ranked, with a median, and of a target that computes wrong numbers for the model at no shape: what C++ compares. */
 export const isUsable = (cell: Cell) => cell.number('usable') === 1;
 /** It would be ranked, but its target computes wrong numbers for the model at another shape. */
-export const isOfWrongTarget = (cell: Cell) => cell.ranked && !isUsable(cell) && (cell.number('latency_p50_ms') ?? 0) > 0;
+export const isOfWrongTarget = (cell: Cell) =>
+  cell.ranked && !isUsable(cell) && (cell.number('latency_p50_ms') ?? 0) > 0;
 /** Equal for the cells that C++ would compare (comparable() of src/history/analyse). */
 export const comparableTo = (cell: Cell) => cell.number('comparable') ?? -1;

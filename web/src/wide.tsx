@@ -24,13 +24,39 @@ export function Wide({ noun, children }: { noun: string; children: ComponentChil
     sized.observe(element);
     for (const child of element.children) sized.observe(child);
     element.addEventListener('scroll', look, { passive: true });
-    return () => { sized.disconnect(); element.removeEventListener('scroll', look); };
+    return () => {
+      sized.disconnect();
+      element.removeEventListener('scroll', look);
+    };
   }, [children]);
-  const words = [hidden.left > 0 && `← ${hidden.left} to the left`, hidden.right > 0 && `${hidden.right} to the right →`].filter(Boolean).join(' · ');
+  const words = [
+    hidden.left > 0 && `← ${hidden.left} to the left`,
+    hidden.right > 0 && `${hidden.right} to the right →`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
   return (
     <>
-      {hidden.overflows && <p class="note beyond">{words ? <>More {noun}s: {words}</> : `The table scrolls sideways`}</p>}
-      <div ref={box} class={`scroll${hidden.right > 0 ? ' more-right' : ''}`} tabIndex={hidden.overflows ? 0 : -1} role="group" aria-label={`Table of ${noun}s`}>{children}</div>
+      {hidden.overflows && (
+        <p class="note beyond">
+          {words ? (
+            <>
+              More {noun}s: {words}
+            </>
+          ) : (
+            `The table scrolls sideways`
+          )}
+        </p>
+      )}
+      <div
+        ref={box}
+        class={`scroll${hidden.right > 0 ? ' more-right' : ''}`}
+        tabIndex={hidden.overflows ? 0 : -1}
+        role="group"
+        aria-label={`Table of ${noun}s`}
+      >
+        {children}
+      </div>
     </>
   );
 }

@@ -56,19 +56,30 @@ export const evidenceWords: Record<string, string> = {
 export function qualityWords(quality: string): string {
   const few = /^few_samples\(n=(\d+)<(\d+)(?:=(\d+)x([\d.e+]+))?/.exec(quality);
   if (few) {
-    const independent = few[3] ? ` (${few[3]} independent ones; here about ${number(Number(few[4]))} samples count as one)` : '';
+    const independent = few[3]
+      ? ` (${few[3]} independent ones; here about ${number(Number(few[4]))} samples count as one)`
+      : '';
     return `too few: ${count(Number(few[1]))} of ${count(Number(few[2]))}${independent}`;
   }
   return quality === 'ok' ? 'enough' : plainWords(quality);
 }
 
 export const stopWords: Record<string, string> = {
-  iterations: 'the requested number of runs', precision_reached: 'the interval was narrow enough', max_samples: 'the limit of samples', max_time: 'the limit of time',
+  iterations: 'the requested number of runs',
+  precision_reached: 'the interval was narrow enough',
+  max_samples: 'the limit of samples',
+  max_time: 'the limit of time',
 };
 
 export const courseWords: Record<string, string> = {
-  flat: 'steady from the start', warmup: 'slower at first, then steady', slowdown: 'slower towards the end', unsteady: 'never steady',
+  flat: 'steady from the start',
+  warmup: 'slower at first, then steady',
+  slowdown: 'slower towards the end',
+  unsteady: 'never steady',
 };
+
+export const nothingChanged =
+  'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.';
 
 export const notReadable =
   'This browser cannot open the page: it needs DecompressionStream (Chromium 80, Firefox 113, Safari 16.4, or newer).';

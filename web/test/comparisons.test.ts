@@ -39,5 +39,6 @@ test('the page claims what C++ claims', () => {
     seen[found.difference] = (seen[found.difference] ?? 0) + 1;
   }
   // Every answer occurs often, so that the comparison means something.
-  for (const difference of ['faster', 'slower', 'not_shown', 'not_compared']) assert.ok(seen[difference]! > 50, `${difference}: ${seen[difference]}`);
+  for (const difference of ['faster', 'slower', 'not_shown', 'not_compared'])
+    assert.ok(seen[difference]! > 50, `${difference}: ${seen[difference]}`);
 });

@@ -42,14 +42,20 @@ export class DocumentWriter {
   }
 
   column(name: string, type: ColumnType, values: Value[]): object {
-    if (values.length > 0 && values.every((value) => value === values[0])) return { name, type: 'value', value: values[0] };
+    if (values.length > 0 && values.every((value) => value === values[0]))
+      return { name, type: 'value', value: values[0] };
     const array =
-      type === 'text' ? Uint32Array.from(values, (value) => this.index((value as string | null) ?? ''))
-      : type === 'f64' ? Float64Array.from(values, (value) => (value as number | null) ?? NaN)
-      : type === 'f32' ? Float32Array.from(values, (value) => (value as number | null) ?? NaN)
-      : type === 'i32' ? Int32Array.from(values, (value) => (value as number | null) ?? -2147483648)
-      : type === 'u16' ? Uint16Array.from(values as number[])
-      : Uint8Array.from(values as number[]);
+      type === 'text'
+        ? Uint32Array.from(values, (value) => this.index((value as string | null) ?? ''))
+        : type === 'f64'
+          ? Float64Array.from(values, (value) => (value as number | null) ?? NaN)
+          : type === 'f32'
+            ? Float32Array.from(values, (value) => (value as number | null) ?? NaN)
+            : type === 'i32'
+              ? Int32Array.from(values, (value) => (value as number | null) ?? -2147483648)
+              : type === 'u16'
+                ? Uint16Array.from(values as number[])
+                : Uint8Array.from(values as number[]);
     const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
     return { name, type, ...this.section(shuffle(bytes, widths[type])) };
   }

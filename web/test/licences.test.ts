@@ -11,7 +11,9 @@ for (const [page, licence] of Object.entries({ one: { ...drawing, ...tables }, c
   test(`the page ${page}.html has the licences of the libraries that it contains`, () => {
     const html = readFileSync(`${process.env.ASSAY_PAGES}/${page}.html`, 'utf8');
     for (const [name, file] of Object.entries(licence)) {
-      const text = readFileSync(`${process.env.ASSAY_DEPS_DIR}/web/node_modules/${name}/${file}`, 'utf8').replaceAll('\r', '').trim();
+      const text = readFileSync(`${process.env.ASSAY_DEPS_DIR}/web/node_modules/${name}/${file}`, 'utf8')
+        .replaceAll('\r', '')
+        .trim();
       assert.ok(html.includes(text), name);
     }
   });

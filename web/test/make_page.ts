@@ -10,10 +10,25 @@ const [script, style, source, out] = process.argv.slice(2) as [string, string, s
 const text = (path: string) => readFileSync(path, 'utf8').trim();
 const hash = (value: string) => `'sha256-${createHash('sha256').update(value).digest('base64')}'`;
 const bytes = source.startsWith('synthetic:') ? synthetic(JSON.parse(source.slice(10))) : readFileSync(source);
+const policy = [
+  "default-src 'none'",
+  `script-src ${hash(text(script))}`,
+  `style-src ${hash(text(style))}`,
+  'img-src data: blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+];
 const parts: Record<string, string> = {
-  CSP: `default-src 'none'; script-src ${hash(text(script))}; style-src ${hash(text(style))}; img-src data: blob:; base-uri 'none'; form-action 'none'`,
-  TITLE: 'assay', STYLE: text(style), SCRIPT: text(script), DOCUMENT: deflateSync(bytes, { level: 9 }).toString('base64'),
+  CSP: policy.join('; '),
+  TITLE: 'assay',
+  STYLE: text(style),
+  SCRIPT: text(script),
+  DOCUMENT: deflateSync(bytes, { level: 9 }).toString('base64'),
 };
-const html = readFileSync(new URL('../src/page.html', import.meta.url), 'utf8').replace(/@([A-Z]+)@/g, (_, name: string) => parts[name]!);
+const html = readFileSync(new URL('../src/page.html', import.meta.url), 'utf8').replace(
+  /@([A-Z]+)@/g,
+  (_, name: string) => parts[name]!,
+);
 writeFileSync(out, html);
-console.log(`${out}: ${html.length} bytes, script ${parts.SCRIPT!.length}, style ${parts.STYLE!.length}, document ${parts.DOCUMENT!.length}`);
+const [scriptSize, styleSize, documentSize] = [parts.SCRIPT, parts.STYLE, parts.DOCUMENT].map((part) => part!.length);
+console.log(`${out}: ${html.length} bytes, script ${scriptSize}, style ${styleSize}, document ${documentSize}`);

@@ -22,7 +22,8 @@ test('a wrong cell has times, but none that is a result', () => {
     assert.equal(shownValue(good, field(name)), good.value(name), name);
   }
   // What the cell is stays, and what was found of its numbers.
-  for (const name of ['model', 'batch_size', 'model_size_mb', 'rms_error', 'launches']) assert.equal(shownValue(wrong, field(name)), wrong.value(name), name);
+  for (const name of ['model', 'batch_size', 'model_size_mb', 'rms_error', 'launches'])
+    assert.equal(shownValue(wrong, field(name)), wrong.value(name), name);
 });
 
 test('a result that was verified as wrong is wrong, whatever its status', () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareTogether, noClaimWords, studentQuantile } from '../src/stats.ts';
 import { counted, number, plusMinus, when } from '../src/format.ts';
+import { compareTogether, noClaimWords, studentQuantile } from '../src/stats.ts';
 
 const near = (actual: number, expected: number, tolerance = 1e-9) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${actual} is not ${expected}`);
@@ -41,7 +41,10 @@ test('numbers have three significant digits and thin separators', () => {
   assert.equal(number(9.999), '10.0');
   assert.equal(number(99.96), '100');
   assert.equal(number(null), '–');
-  assert.deepEqual(['cell', 'opportunity', 'series'].map((noun) => counted(2, noun)), ['2 cells', '2 opportunities', '2 series']);
+  assert.deepEqual(
+    ['cell', 'opportunity', 'series'].map((noun) => counted(2, noun)),
+    ['2 cells', '2 opportunities', '2 series'],
+  );
   assert.equal(plusMinus(100, 98, 101), '±\u00a02\u00a0%');
   assert.equal(when('2026-03-02T12:00:59.123Z'), '2026-03-02 12:00');
 });

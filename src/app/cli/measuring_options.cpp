@@ -104,11 +104,10 @@ std::vector<std::string> MeasuringOptions::given() const {
 }
 
 void MeasuringOptions::set(std::string_view option, const std::string& word, std::string typed) {
-  for (Declared& each : declared_) {
-    if (each.name != option) continue;
-    each.words = {word};
-    each.typed = std::move(typed);
-  }
+  const auto each = std::ranges::find(declared_, option, &Declared::name);
+  if (each == declared_.end()) return;
+  each->words = {word};
+  each->typed = std::move(typed);
 }
 
 Status check_named(const std::string& model) {

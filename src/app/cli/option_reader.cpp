@@ -241,7 +241,7 @@ Reader<std::string> word(std::vector<std::string> valid) {
 }
 
 Reader<std::string> precision_word(std::vector<std::string> valid) {
-  Reader<std::string> reader = word(valid);
+  Reader<std::string> reader = word(std::move(valid));
   reader.read = [read = reader.read](const std::string& option, const std::vector<std::string>& words,
                                      std::string& target) -> Status {
     return read(option, {canonical_precision(words.front())}, target);
@@ -305,7 +305,7 @@ namespace {
 // Each word may have several items, which `add` reads. `standard`: what no word means.
 template <class Item>
 Reader<std::vector<Item>> lists_of(const char* value, Status (*add)(std::string_view, std::vector<Item>&),
-                                   std::string standard) {
+                                   const std::string& standard) {
   Reader<std::vector<Item>> reader;
   reader.value = value;
   reader.words = Reader<std::vector<Item>>::Words::kEach;

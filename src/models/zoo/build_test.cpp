@@ -5,9 +5,9 @@
 #include <set>
 
 #include "models/onnx/inspect.hpp"
-#include "onnx/onnx-ml.pb.h"
 #include "models/zoo/catalogue/catalogue.hpp"
 #include "models/zoo/fake_checkpoint.hpp"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay::zoo {
 namespace {

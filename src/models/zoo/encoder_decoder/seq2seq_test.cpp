@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "onnx/onnx-ml.pb.h"
 #include "models/zoo/fake_checkpoint.hpp"
+#include "onnx/onnx-ml.pb.h"
 
 namespace assay::zoo {
 namespace {
