@@ -57,9 +57,6 @@ class BadInput(tool.ToolTest):
             self.refused("bench", "--model", "gpt2", "--output-tokens", tokens, says=["--output-tokens", tokens])
         self.refused("bench", "--model", "gpt2", "--output-tokens", "0,4", says=["--output-tokens", "'0'"])
         self.refused("bench", "--model", "gpt2", "--kv-cache", "liquid", says=["--kv-cache", "liquid", "growing, static, runtime"])
-        for old, new in (("portable", "growing"), ("fixed", "static"), ("native", "runtime"), ("static", "static")):
-            self.refused("bench", "--model", "gpt2", "--form", old, says=["--form is now called --kv-cache", f"use --kv-cache {new}"])
-        self.refused("bench", "--model", "gpt2", "--form", "liquid", says=["use --kv-cache growing, --kv-cache static or --kv-cache runtime"])
         self.refused("bench", "--model", "gpt2", "--size", "enormous", says=["enormous", "reference"])
         for scale in ("0", "1.5", "-1", "nan"):
             self.refused("bench", "--model", "gpt2", "--scale", scale, says=["--scale", scale])

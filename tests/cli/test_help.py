@@ -28,7 +28,7 @@ class Help(tool.ToolTest):
         for command, example in zip(first[::2], first[1::2]):
             self.assertTrue(example.strip().startswith(f"$ assay {command.split()[0]} "), example)
         rest = "\n".join(lines[start + 7:])
-        for group in ("This machine:", "Models:", "Results and files:", "Planned, not part of this version:"):
+        for group in ("This machine:", "Models:", "Results and files:"):
             self.assertIn(group, rest)
 
     def test_options_are_in_groups(self):
@@ -116,7 +116,17 @@ class Names(tool.ToolTest):
             self.assertIn(f"  {name}\n    assay {words}: {meaning}\n", text)
             self.assertIn(f"Guide {guide}:\n", text)
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
-        self.assertIn("flame graphs and operator times are not part of this version", " ".join(text.split()))
+        self.assertIn("  assay coverage --profile-detailed\n    flame graphs and operator times are not part of this version", text)
+
+    def test_one_table_lists_what_is_not_part_of_this_version(self):
+        table = self.run_tool("help", "guides", expect=0).stdout.split("\nNot part of this version:\n")[1]
+        for typed in ("assay variants", "assay profile", "assay coverage --profile-detailed", "assay compare", "assay suite --executor slurm",
+                      "assay schedule, assay coverage --schedule-benchmarks, --frequency"):
+            self.assertIn(f"  {typed}\n", table)
+        helps = [self.help_of()] + [self.help_of(command) for command in ("coverage", "suite")]
+        for word in ("variants", "  profile", "compare", "  schedule", "--profile-detailed", "--schedule-benchmarks", "--frequency", "--executor"):
+            for text in helps[:1] if word[0] != "-" else helps:
+                self.assertNotIn(word, text)
 
     def test_what_is_not_part_of_this_version_says_so(self):
         for command in ("variants", "profile", "compare", "schedule", "benchmark_models.py", "model_flamegraph.py"):

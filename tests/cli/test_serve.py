@@ -54,10 +54,16 @@ class Serve(tool.ToolTest):
 
     @staticmethod
     def next_event(response):
+        """Comments alone, which keep the connection open, are no event."""
         lines = []
-        while line := response.readline().decode().rstrip("\n"):
-            if not line.startswith(":"):
-                lines.append(line)
+        while not lines:
+            while line := response.readline().decode():
+                if line == "\n":
+                    break
+                if not line.startswith(":"):
+                    lines.append(line.rstrip("\n"))
+            else:
+                raise EOFError("the stream of events ended")
         return dict(line.split(": ", 1) for line in lines)
 
     def test_the_page_and_its_document(self):

@@ -12,8 +12,6 @@ import { medianOf } from './results.ts';
 import { isUnreal } from './words.ts';
 
 const mostLaunches = 6;
-const onlySteady =
-  'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
 const noCompile =
   'The compilation time is not known: the runtime compiles when it loads the model, or does not report it.';
 const incidentNote =
@@ -87,7 +85,6 @@ export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape
         summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`,
         notes: [
           ...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []),
-          ...(few.every((shape) => shape.wholeWindow) ? [] : [onlySteady]),
           ...(isUnreal(cell) ? [simulatedTimes] : []),
         ],
       },

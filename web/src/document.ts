@@ -36,7 +36,6 @@ export interface Shape {
   steady: number;
   windowSeconds: number;
   firstSteadyBin: number;
-  wholeWindow: boolean;
   /** Milliseconds, rising. */
   quantiles: number[];
   /** Milliseconds; null in an empty bin. */

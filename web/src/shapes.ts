@@ -62,7 +62,6 @@ export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string
       steady: table.number('steady', row) ?? 0,
       windowSeconds: (table.number('window_ns', row) ?? 0) / 1e9,
       firstSteadyBin: table.number('first_steady_bin', row) ?? 0,
-      wholeWindow: table.number('whole_window', row) === 1,
       quantiles: shapeQuantiles,
       bins: mins.map((min, i) =>
         min > maxs[i]! ? null : { min: ms(min), median: ms(medians[i]!), max: ms(maxs[i]!) },

@@ -536,11 +536,6 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
         shapeRows.map(() => Math.floor(bins * 0.05)),
       ),
       column(
-        'whole_window',
-        'u8',
-        shapeRows.map(() => 1),
-      ),
-      column(
         'quantiles',
         'u16',
         shapeRows.map(() => quantiles),

@@ -282,11 +282,9 @@ void register_coverage(CLI::App& app, Commands& commands) {
       kWhat);
   show_as(command->add_option("--older-than", options->older_than, "Age of results for --update-benchmarks"), kWhat,
           "DAYS");
-  show_as(command->add_flag("--profile-detailed", options->profile, "Operator times; not part of this version"), kWhat);
-  show_as(command->add_flag("--schedule-benchmarks", options->schedule, "Run on a schedule; not part of this version"),
-          kWhat);
-  show_as(command->add_option("--frequency", options->frequency, "Frequency of the schedule; not part of this version"),
-          kWhat, "WORD");
+  show_as(command->add_flag("--profile-detailed", options->profile), kUnlisted);
+  show_as(command->add_flag("--schedule-benchmarks", options->schedule), kUnlisted);
+  show_as(command->add_option("--frequency", options->frequency), kUnlisted, "WORD");
   show_as(command->add_option("--output-dir", options->output_dir,
                               "Folder for the files of results, the same as those of `assay run`"),
           kOutput, "FOLDER")

@@ -36,8 +36,12 @@ std::string guides_text() {
   }
   text += "\nNot part of this version:\n";
   for (const NotYet& each : not_yet_features()) {
-    const std::string sentence(each.hint.empty() ? each.message : fmt::format("{}; {}", each.message, each.hint));
-    text += folded("  ", sentence, kGuidesIndent, kGuidesWidth);
+    // What was typed stands before the colon of a message.
+    std::string_view what = each.message;
+    if (const std::size_t colon = what.find(": "); colon != std::string_view::npos) what.remove_prefix(colon + 2);
+    text += fmt::format("  {}\n", each.typed);
+    text +=
+        folded(std::string(kGuidesIndent, ' '), fmt::format("{}; {}", what, each.hint), kGuidesIndent, kGuidesWidth);
   }
   return text;
 }
@@ -81,7 +85,7 @@ void register_help(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("help", "Describe a command, or the names that the guides use");
   show_as(command->add_option("COMMAND", *words, "A command, or guides: the names that the guides use"), kModel,
           "COMMAND");
-  command->group("");  // `assay --help` names it in its last lines
+  command->group(kUnlisted);
   commands.add(command, [words, &app](Context&) { return help(app, *words); });
 }
 

@@ -13,7 +13,7 @@ namespace {
 void add_not_yet(CLI::App& app, Commands& commands, const char* name, const char* what) {
   CLI::App* command = app.add_subcommand(name, fmt::format("{} (planned)", what));
   command->allow_extras();
-  command->group(kPlannedCommands);
+  command->group(kUnlisted);
   commands.add(command, [name](Context& context) -> Result<ExitCode> { return answer_not_yet(name, context); });
 }
 

@@ -337,12 +337,8 @@ void register_suite(CLI::App& app, Commands& commands) {
                                 "Measure on independent hardware at the same time, as the key \"parallel\"; without "
                                 "effect in this version: a note says why"),
               kMeasuring);
-  only_words(
-      show_as(command->add_option("--executor", options->executor,
-                                  "Where the suite runs. local: on this machine; slurm: not part of this version"),
-              kMeasuring, "local|slurm"),
-      {"local", "slurm"})
-      ->default_str("local");
+  only_words(show_as(command->add_option("--executor", options->executor), kUnlisted, "local|slurm"),
+             {"local", "slurm"});
   options->steps.add_to(*command);
   show_as(command->add_option("--output-dir", options->output_dir,
                               "Folder in which each suite makes its own, named after the time"),

@@ -56,7 +56,7 @@ std::string usage(const CLI::App& app, const std::string& name, bool commands) {
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+  return app.get_subcommands([](const CLI::App* command) { return command->get_group() != kUnlisted; });
 }
 
 // The first line after "Examples:".
@@ -73,13 +73,6 @@ std::string command_list(const CLI::App& app) {
   for (const CLI::App* command : commands)
     if (std::ranges::find(groups, command->get_group()) == groups.end()) groups.push_back(command->get_group());
   for (const std::string& group : groups) {
-    if (group == kPlannedCommands) {
-      std::vector<std::string> names;
-      for (const CLI::App* command : commands)
-        if (command->get_group() == group) names.push_back(command->get_name());
-      text += "\n" + folded("", group + ": " + join(names, ", "), 0, kHelpWidth);
-      continue;
-    }
     text += "\n" + group + ":\n";
     for (const CLI::App* command : commands) {
       if (command->get_group() != group) continue;
@@ -93,7 +86,7 @@ std::string command_list(const CLI::App& app) {
 std::string option_list(const CLI::App& app) {
   std::vector<std::string> groups;
   const std::vector<const CLI::Option*> options =
-      app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+      app.get_options([](const CLI::Option* option) { return option->get_group() != kUnlisted; });
   const std::vector<std::string> common{kMatrix, kMeasuring, kOutput, kStorage, kOptions};
   // The model, then the command's own headings, then the common ones.
   groups.emplace_back(kModel);

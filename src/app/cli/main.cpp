@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   // After the commands, which would inherit it.
   app.footer(
       "`assay COMMAND --help` describes a command and its options; `assay help guides`\n"
-      "lists the names that the guides use.\n"
+      "lists the names that the guides use, and what is not part of this version.\n"
       "Exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong numbers,\n"
       "4 no verdict, 130 interrupted.");
 

@@ -71,7 +71,6 @@ void MeasuringOptions::add_to(CLI::App& command) {
 #define OPTION(member, option, group, reader, help) \
   declare(command, option, group, reader, help, [](auto& settings) -> auto& { return settings.member; });
 #include "bench/settings/settings.def"
-  command.add_option("--form", form_)->group("");
   show_as(command.add_flag("--plan", plan,
                            "Print the cells, the time that they probably take and what does not run; measure nothing"),
           kMeasuring);
@@ -119,12 +118,6 @@ Status check_named(const std::string& model) {
 
 Result<RunSettings> MeasuringOptions::settings() const {
   RunSettings out = defaults_.settings;
-  if (form_) {
-    const std::string_view renamed = kv_cache_of_form(*form_);
-    return fail(ErrorCode::kInvalidArgument, "--form is now called --kv-cache",
-                from_word<KvCache>(renamed) ? fmt::format("use --kv-cache {}", renamed)
-                                            : "use --kv-cache growing, --kv-cache static or --kv-cache runtime");
-  }
   for (const Declared& option : declared_)
     if (!option.words.empty()) ASSAY_CHECK_OK(option.read(option, out));
   if (out.static_shapes && out.dynamic_shapes)

@@ -80,8 +80,7 @@ class MeasuringOptions {
   [[nodiscard]] const Declared& declared(std::string_view option) const;
 
   MeasuringDefaults defaults_;
-  std::optional<std::string> form_;  // the old name of --kv-cache: an error
-  std::deque<Declared> declared_;    // the parser keeps their addresses
+  std::deque<Declared> declared_;  // the parser keeps their addresses
 };
 
 /// `--verify-only` and `--benchmark-only`: which of the two steps of a cell are done.

@@ -12,20 +12,23 @@ namespace assay::cli {
 namespace {
 
 constexpr std::array kNotYet{
-    NotYet{"variants",
+    NotYet{"variants", "assay variants",
            "`assay variants`: comparing compressed variants of a model is not part of this version of assay",
            "`assay bench --model A,B` measures several files"},
-    NotYet{"profile", "`assay profile`: flame graphs and operator times are not part of this version of assay",
+    NotYet{"profile", "assay profile",
+           "`assay profile`: flame graphs and operator times are not part of this version of assay",
            "on Linux `perf record -g assay bench --model NAME` samples the worker, too"},
-    NotYet{"profile-detailed",
+    NotYet{"profile-detailed", "assay coverage --profile-detailed",
            "--profile-detailed: flame graphs and operator times are not part of this version of assay",
            "`assay coverage --model NAME` measures a model on all hardware"},
-    NotYet{"compare",
+    NotYet{"compare", "assay compare",
            "`assay compare`: comparing two configurations by interleaved pairs is not part of this version of assay",
            "one `assay run` with several --hardware or --engines compares them in the same rounds"},
-    NotYet{"schedule", "schedules are not part of this version of assay",
+    NotYet{"schedule", "assay schedule, assay coverage --schedule-benchmarks, --frequency",
+           "schedules are not part of this version of assay",
            "cron or a systemd timer can call `assay suite` or `assay coverage`"},
-    NotYet{"distributed", "--executor slurm: running on a cluster is not part of this version of assay",
+    NotYet{"distributed", "assay suite --executor slurm",
+           "--executor slurm: running on a cluster is not part of this version of assay",
            "`assay suite` runs on this machine"},
 };
 

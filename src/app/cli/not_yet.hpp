@@ -11,9 +11,12 @@ namespace assay::cli {
 
 /// Something that the guides name and that this version does not include, with what to do in its place.
 struct NotYet {
-  std::string_view feature, message, hint;
+  std::string_view feature;
+  std::string_view typed;  ///< the commands and options that answer so; no other help lists them
+  std::string_view message, hint;
 };
 
+/// `assay help guides` shows this table.
 [[nodiscard]] std::span<const NotYet> not_yet_features();
 
 /// Its answer, "not_built", to whoever uses it. `feature`: one of not_yet_features().

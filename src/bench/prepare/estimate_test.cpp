@@ -203,7 +203,7 @@ TEST_F(FittingTest, TheChosenSizeIsPartOfThePlanAndTheTimeItselfIsNot) {
   const Json named = sizes(false, std::chrono::seconds(1));
   EXPECT_TRUE(named.at(0).is_null()) << "its size depends on nothing";
   EXPECT_FALSE(different_size(named, tiny));
-  EXPECT_FALSE(different_size(Json(), tiny)) << "a run of an earlier version";
+  EXPECT_FALSE(different_size(Json(), tiny)) << "nothing is known of the earlier run";
   EXPECT_EQ(with_earlier_sizes(named, whole), whole) << "it was refused in between";
   EXPECT_EQ(with_earlier_sizes(tiny, whole), tiny);
   EXPECT_EQ(with_earlier_sizes(tiny, Json()), tiny);

@@ -116,7 +116,7 @@ TEST_F(RateKeeperTest, MeasuresAgainAfterThirtyDays) {
   EXPECT_EQ(measured_, 2);
   const Json undated{{"this machine threads=2", to_json(MachineRate{5e9, 1e9, "onnxruntime", "1.31.1"})}};
   ASSERT_TRUE(write_file_atomically(folder_.path() / "machine_rates.json", json_text(undated)));
-  EXPECT_FALSE(keeper("this machine", 2).get()) << "kept by an earlier version";
+  EXPECT_FALSE(keeper("this machine", 2).get()) << "its age is not known";
 }
 
 TEST_F(RateKeeperTest, MeasuresAgainWithAnotherVersionOfTheRuntime) {

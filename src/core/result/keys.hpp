@@ -18,8 +18,7 @@
 /// changes no existing key (docs/decisions/0005-keys.md).
 namespace assay {
 
-/// The version of the scheme, in each manifest. Version 1 hashed every field of the two lists, absent ones as null, in
-/// the table's order. In version 2 `kv_cache` was called `form` and had other values.
+/// The version of the scheme, in each manifest. Development versions before the first release had 1 and 2.
 inline constexpr std::int64_t kKeyVersion = 3;
 
 /// The version of the meaning of measurements, in both keys: raise it if new numbers of a cell are not comparable with

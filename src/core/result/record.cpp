@@ -150,19 +150,10 @@ Json to_json(const Record& record) {
   return json;
 }
 
-std::string_view kv_cache_of_form(std::string_view form) {
-  if (form == "portable") return "growing";
-  if (form == "fixed") return "static";
-  if (form == "native") return "runtime";
-  return form;
-}
-
 Result<Record> record_from_json(const Json& json) {
   if (!json.is_object())
     return fail(ErrorCode::kInvalidArgument, fmt::format("a result is a JSON object, not {}", json.type_name()));
   Record record;
-  if (const auto form = json.find("form"); form != json.end() && form->is_string())
-    record.kv_cache = from_word<KvCache>(kv_cache_of_form(form->get<std::string>()));
   for (const Field& field : result_fields())
     if (const auto found = json.find(std::string(field.name)); found != json.end())
       ASSAY_CHECK_OK(set_field(record, field, *found));

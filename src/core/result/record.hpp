@@ -118,10 +118,6 @@ inline constexpr std::array<std::string_view, 13> kTargetFields{
 /// converted to valid UTF-8.
 [[nodiscard]] Json field_value(const Record& record, const Field& field);
 
-/// The value of `kv_cache` for a value of its former name `form`: growing for portable, static for fixed, runtime for
-/// native. Other values are returned as they are.
-[[nodiscard]] std::string_view kv_cache_of_form(std::string_view form);
-
 /// Sets a field; null makes it absent. Errors: invalid_argument naming the field, the value and what would be valid.
 [[nodiscard]] Status set_field(Record& record, const Field& field, const Json& value);
 
@@ -131,8 +127,8 @@ inline constexpr std::string_view kNamedWeights = "named:";
 [[nodiscard]] bool is_foreign(const Record& record);
 
 [[nodiscard]] Json to_json(const Record& record);
-/// Unknown keys are ignored (written by a newer assay), missing ones stay absent. `form`, the former name of
-/// `kv_cache`, is read with its former values. Errors: invalid_argument naming the key whose value has the wrong type.
+/// Unknown keys are ignored (written by a newer assay), missing ones stay absent. Errors: invalid_argument naming the
+/// key whose value has the wrong type.
 [[nodiscard]] Result<Record> record_from_json(const Json& json);
 
 }  // namespace assay

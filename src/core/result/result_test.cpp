@@ -118,16 +118,6 @@ TEST(Keys, TheSeriesSurvivesAnUpgradeButTheTaskDoesNot) {
   }
 }
 
-TEST(Record, ReadsTheKvCacheUnderItsFormerName) {
-  const auto read = [](const Json& json) { return record_from_json(json)->kv_cache; };
-  EXPECT_EQ(read({{"form", "portable"}}), "growing");
-  EXPECT_EQ(read({{"form", "fixed"}}), "static");
-  EXPECT_EQ(read({{"form", "native"}}), "runtime");
-  EXPECT_EQ(read({{"form", nullptr}}), "");
-  EXPECT_EQ(read({{"form", "fixed"}, {"kv_cache", "growing"}}), "growing");
-  EXPECT_EQ(read({{"kv_cache", "runtime"}}), "runtime");
-}
-
 TEST(Keys, HashWhatDiffersFromTheHashDefaultAndAbsentMeansTheDefault) {
   Record record;
   record.engine = "onnxruntime";

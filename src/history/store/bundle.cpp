@@ -32,7 +32,6 @@ namespace {
 
 constexpr std::string_view kUnfinished = ".tmp-";
 constexpr std::string_view kRemains = ".remains";
-constexpr std::string_view kFormerName = "form";  // of kv_cache, in keys of version 2 and below
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
   return fail(ErrorCode::kInternal,
@@ -142,27 +141,33 @@ tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
               "its cell can be measured again; remove the folder to silence this message");
 }
 
-/// Refuses a bundle whose keys hash what this assay does not know: computed again without it, its key would be that of
-/// other work.
+/// Refuses a bundle with keys of another version, or that hash what this assay does not know: computed again without
+/// it, its key would be that of other work.
 Status check_key_fields(const fs::path& folder, const Json& manifest) {
-  const auto newer = [&](const std::string& what) {
-    return fail(ErrorCode::kUnsupported, fmt::format("the bundle '{}' {}", escape_bytes(folder.string()), what),
-                "read it with the assay that wrote it, or a newer one");
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    return fail(ErrorCode::kUnsupported, fmt::format("the bundle '{}' {}", escape_bytes(folder.string()), what), hint);
   };
-  if (const Json version = manifest.value("key_version", Json());
-      version.is_number_integer() && version.get<std::int64_t>() > kKeyVersion)
-    return newer(
-        fmt::format("has keys of version {}, and this assay reads up to {}", version.get<std::int64_t>(), kKeyVersion));
+  constexpr const char* kNewer = "read it with the assay that wrote it, or a newer one";
+  const Json version = manifest.value("key_version", Json());
+  if (version.is_number_integer() && version > kKeyVersion)
+    return refuse(fmt::format("has keys of version {}, and this assay reads version {}", version.dump(), kKeyVersion),
+                  kNewer);
+  if (version != kKeyVersion)
+    return refuse(fmt::format("{}: it was written by a development version of assay before its first release",
+                              version.is_number_integer() ? fmt::format("has keys of version {}", version.dump())
+                                                          : "has no version of its keys"),
+                  "its cell can be measured again; remove the folder to silence this message");
   for (const char* list : {"task_key_fields", "series_key_fields"})
     for (const Json& name : manifest.value(list, Json::array()))
-      if (name.is_string() && name != kFormerName && find_field(name.get<std::string>()) == nullptr)
-        return newer(fmt::format("has the field '{}' in its key, which this assay does not know",
-                                 sanitise(name.get<std::string>())));
+      if (name.is_string() && find_field(name.get<std::string>()) == nullptr)
+        return refuse(fmt::format("has the field '{}' in its key, which this assay does not know",
+                                  sanitise(name.get<std::string>())),
+                      kNewer);
   return {};
 }
 
-/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That is true for every
-/// version of the keys, whatever fields there are today and however they are called.
+/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That does not depend
+/// on the fields that there are today.
 Status check_key(const fs::path& folder, const Json& manifest, const std::string& key, const std::string& list) {
   const Json& record = manifest.at("record");
   const Json names = manifest.value(list, Json());
@@ -427,24 +432,6 @@ Result<std::size_t> seal_abandoned(const fs::path& spool) {
   }
   report_set_aside(aside, spool);
   return sealed;
-}
-
-void set_aside_remains(const fs::path& spool, std::vector<fs::path>& bundles) {
-  std::size_t aside = 0;
-  std::erase_if(bundles, [&](const fs::path& folder) {
-    std::error_code ignored;
-    if (fs::exists(folder / bundle_file::kManifest, ignored) && fs::exists(folder / bundle_file::kEnvironment, ignored))
-      return false;
-    Texts none;
-    const Result<Sealed> sealed = check_hashes(folder, none);
-    const auto names = [&](std::string_view name) { return sealed->files.contains(name); };
-    if (!sealed || (names(bundle_file::kManifest) && names(bundle_file::kEnvironment))) return false;
-    const Status done = set_aside(folder, folder.filename().string());
-    if (!done) log_warning("{}", to_string(done.error()));
-    if (done) ++aside;
-    return done.has_value();
-  });
-  report_set_aside(aside, spool);
 }
 
 }  // namespace assay

@@ -85,17 +85,17 @@ class BundleWriter {
 struct Bundle {
   std::filesystem::path folder;
   std::string sha256;  ///< of DONE, and thereby of everything
-  Record record;       ///< with the keys of this assay; the folder keeps the name that its writer's key gave it
+  Record record;       ///< with its keys, computed from its fields
   RunContext context;
   Json attempt_environment;
   Json outputs;  ///< null if there are none
   bool has_samples = false;
 };
 
-/// Keys of an older version (core/result/keys.hpp) are checked and computed again; nothing on the disk changes.
 /// Errors: not_found (no DONE: not a bundle, or torn), mismatch (names the file that is missing or differs, or the
-/// key), unsupported (written by a newer assay: its schema or key version is newer, or a key hashes a field that this
-/// assay does not know), invalid_argument (a file that is not what it should be).
+/// key), unsupported (written by a newer assay or by a development version before the first release: its schema is
+/// newer, its keys have another version, or a key hashes a field that this assay does not know), invalid_argument (a
+/// file that is not what it should be).
 [[nodiscard]] Result<Bundle> read_bundle(const std::filesystem::path& folder);
 
 /// Folders of all bundles of a spool, sorted; a spool that does not exist has none. Nothing is read but names.
@@ -108,9 +108,5 @@ struct Bundle {
 /// empty folder, whose writer was killed at once, is removed. A folder without a complete manifest and environment has
 /// no result: it moves to `<spool>/.remains/<task key>/<attempt id>`, with one warning for all of them.
 [[nodiscard]] Result<std::size_t> seal_abandoned(const std::filesystem::path& spool);
-
-/// Moves those of `bundles` there, too, that an older assay sealed although they had no manifest or no environment, and
-/// removes them from the list. One with a file that is missing or differs is damaged, and stays.
-void set_aside_remains(const std::filesystem::path& spool, std::vector<std::filesystem::path>& bundles);
 
 }  // namespace assay

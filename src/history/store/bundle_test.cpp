@@ -28,7 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing::UnorderedElementsAre;
 
 class BundleTest : public ::testing::Test {
  protected:
@@ -203,27 +202,13 @@ TEST_F(BundleTest, TheEmptyFolderOfAWriterThatWasKilledIsRemovedAndOneWithoutARe
   EXPECT_THAT(*list_bundles(spool_), IsEmpty());
 }
 
-// An older assay wrote the manifest first, and sealed what a process left that was killed after it.
-TEST_F(BundleTest, WhatWasSealedWithoutAnEnvironmentIsSetAsideAndADamagedBundleIsNot) {
-  const fs::path whole = testing::write_fake_bundle(spool_, record_, samples_), task = whole.parent_path();
-  const fs::path sealed = task / "sealed", lost = task / "lost", changed = task / "changed";
-  const auto seal = [](const fs::path& folder) {
-    std::ofstream(folder / "DONE") << *sha256_file(folder / "manifest.json") + "  manifest.json\n";
-  };
-  for (const fs::path& folder : {sealed, lost, changed}) {
-    fs::copy(whole, folder);
-    fs::remove(folder / "environment.json");  // of `lost`, DONE names it
-  }
-  seal(sealed);
-  seal(changed);
-  std::ofstream(changed / "manifest.json", std::ios::app) << " ";
-  std::vector<fs::path> bundles = *list_bundles(spool_);
-  set_aside_remains(spool_, bundles);
-  EXPECT_THAT(bundles, UnorderedElementsAre(whole, lost, changed));
-  EXPECT_TRUE(fs::exists(spool_ / ".remains" / record_.task_key / "sealed" / "samples.bin"));
-  EXPECT_EQ(read_error(lost).code, ErrorCode::kMismatch);
-  EXPECT_EQ(read_error(changed).code, ErrorCode::kMismatch);
-  EXPECT_THAT(*list_bundles(spool_), UnorderedElementsAre(whole, lost, changed));
+TEST_F(BundleTest, OneThatDoesNotNameItsEnvironmentIsDamaged) {
+  const fs::path folder = testing::write_fake_bundle(spool_, record_, samples_);
+  fs::remove(folder / "environment.json");
+  EXPECT_THAT(read_error(folder).message, HasSubstr("'environment.json' is missing"));
+  std::ofstream(folder / "DONE") << *sha256_file(folder / "manifest.json") + "  manifest.json\n";
+  EXPECT_EQ(read_error(folder).code, ErrorCode::kMismatch);
+  EXPECT_THAT(read_error(folder).message, HasSubstr("DONE does not name its manifest and environment"));
 }
 
 TEST_F(BundleTest, AWriterThatGoesKeepsWhatTheWorkerWrote) {

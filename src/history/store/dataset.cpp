@@ -153,8 +153,7 @@ Status read_shapes(Store& store, Dataset& data) {
     shapes[number("result_id")].push_back(
         {number("result_id"), number("launch_number"), static_cast<SampleKind>(number("kind")), number("samples"),
          number("steady"), number("low_ns"), number("high_ns"), number("window_ns"), number("first_steady_bin"),
-         row[rows.column("whole_window")].get<bool>(), codes_of_hex(text(row[rows.column("quantiles")])),
-         codes_of_hex(text(row[rows.column("bins")]))});
+         codes_of_hex(text(row[rows.column("quantiles")])), codes_of_hex(text(row[rows.column("bins")]))});
   }
   for (const std::int64_t id : data.ids) std::ranges::move(shapes[id], std::back_inserter(data.shapes));
   return {};

@@ -63,7 +63,6 @@ struct LaunchShape {
   std::int64_t samples = 0, steady = 0;  ///< in the whole window, and those that statistics use
   std::int64_t low_ns = 0, high_ns = 0, window_ns = 0;
   std::int64_t first_steady_bin = 0;
-  bool whole_window = true;              ///< false: only the steady samples are known
   std::vector<std::uint16_t> quantiles;  ///< of the steady samples, from the least to the greatest, at equal distances
   std::vector<std::uint16_t> bins;       ///< of equal wall time over the window: minimum, median, maximum of each
 };

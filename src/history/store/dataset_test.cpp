@@ -137,7 +137,6 @@ TEST_F(DatasetTest, HasPeaksScoresAndShapes) {
   ASSERT_THAT(data->shapes, SizeIs(1));
   EXPECT_EQ(data->shapes[0].result_id, data->ids[0]);
   EXPECT_EQ(data->shapes[0].quantiles.size(), 20U);
-  EXPECT_TRUE(data->shapes[0].whole_window);
   EXPECT_THAT(read_dataset(*store, {.shapes = false})->shapes, IsEmpty());
 }
 

@@ -82,7 +82,6 @@ Result<std::vector<FreshBundle>> fresh_bundles(const fs::path& spool, const std:
   ASSAY_TRY(std::vector<fs::path> folders, list_bundles(spool, &report.refused));
   report.known +=
       std::erase_if(folders, [&](const fs::path& folder) { return attempts.contains(folder.filename().string()); });
-  set_aside_remains(spool, folders);
   return in_order_of_time(folders);
 }
 

@@ -18,8 +18,7 @@ namespace assay::duckdb {
 /// What a database chose when it ingested a bundle, and what does not follow from the bundle.
 struct StoredChoice {
   std::int64_t launch_id = 0;
-  std::string ingested_at;             ///< as DuckDB prints it; empty: NULL
-  bool shapes_of_steady_only = false;  ///< its shapes were made when a database without shapes was migrated
+  std::string ingested_at;  ///< as DuckDB prints it; empty: NULL
   auto operator<=>(const StoredChoice&) const = default;
 };
 
@@ -28,7 +27,7 @@ struct FreshBundle {
   std::string timestamp, attempt;
   std::filesystem::path folder;
   std::string run_id;
-  std::optional<StoredChoice> stored{};  ///< ingested as an older database has it; else with the next free number
+  std::optional<StoredChoice> stored{};  ///< ingested as a database has it; else with the next free number
   auto operator<=>(const FreshBundle&) const = default;
 };
 
@@ -37,7 +36,7 @@ struct FreshBundle {
 [[nodiscard]] std::vector<FreshBundle> in_order_of_time(const std::vector<std::filesystem::path>& folders);
 
 /// The bundles whose attempts are not in `attempts`, oldest first, so that result ids follow time; the others are
-/// counted as known. Folders that are not bundles are set aside (set_aside_remains), or refused.
+/// counted as known. Folders that cannot be listed are refused.
 [[nodiscard]] Result<std::vector<FreshBundle>> fresh_bundles(const std::filesystem::path& spool,
                                                              const std::set<std::string>& attempts,
                                                              IngestReport& report);

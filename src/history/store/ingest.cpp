@@ -200,10 +200,8 @@ class Ingest {
         read.unreadable.push_back(std::move(file).error());
         continue;
       }
-      const bool steady_only = fresh.stored && fresh.stored->shapes_of_steady_only;
-      if (!steady_only) shapes = make_shapes(file->samples, first_steady(launch), true);
+      shapes = make_shapes(file->samples, first_steady(launch));
       launch.samples = steady_part(std::move(file->samples), first_steady(launch));
-      if (steady_only) shapes = make_shapes(*launch.samples, 0, false);
     }
     if (cell.stored) return read;
     choose_counted(read.launches);

@@ -18,7 +18,6 @@ namespace {
 struct StoredBundle {
   std::optional<std::int64_t> launch_id;
   std::string ingested_at;
-  bool before_shapes = false;
 };
 
 /// What the tables say of bundles.
@@ -40,14 +39,10 @@ std::string text_of(const Json& cell) { return cell.is_string() ? cell.get<std::
 
 Result<StoredRows> read_rows(Database& database) {
   StoredRows stored;
-  // Launches that were ingested before the table of shapes existed have shapes of their steady samples alone.
-  ASSAY_TRY(
-      const Rows bundles,
-      database.query("SELECT sha256, attempt_id, launch_id, ingested_at::VARCHAR, coalesce(ingested_at < (SELECT "
-                     "min(applied_at) FROM main.schema_version WHERE name = '0009_samples') AND launch_id IN (SELECT "
-                     "launch_id FROM main.launch_shapes WHERE NOT whole_window), false) FROM main.bundles"));
+  ASSAY_TRY(const Rows bundles,
+            database.query("SELECT sha256, attempt_id, launch_id, ingested_at::VARCHAR FROM main.bundles"));
   for (const auto& row : bundles.rows) {
-    const StoredBundle bundle{id_of(row.at(2)), text_of(row.at(3)), row.at(4).get<bool>()};
+    const StoredBundle bundle{id_of(row.at(2)), text_of(row.at(3))};
     stored.by_hash.emplace(text_of(row.at(0)), bundle);
     stored.by_attempt.emplace(text_of(row.at(1)), bundle);
   }
@@ -74,7 +69,7 @@ std::optional<StoredChoice> choice_for(const FreshBundle& bundle, const std::str
   if (const auto launch = stored.launches.find(bundle.attempt); launch != stored.launches.end())
     if (!id || !stored.with_content.contains(*id)) id = launch->second;
   if (!id) return std::nullopt;
-  return StoredChoice{*id, row ? row->ingested_at : "", row && row->before_shapes};
+  return StoredChoice{*id, row ? row->ingested_at : ""};
 }
 
 }  // namespace

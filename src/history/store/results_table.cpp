@@ -13,12 +13,11 @@
 
 #include "core/result/keys.hpp"
 #include "history/store/cells.hpp"
-#include "history/store/shapes_table.hpp"
 
 namespace assay::duckdb {
 namespace {
 
-Status refresh_keys(Database& database, const std::string& table, const std::string& id) {
+Status refresh_keys(Database& database) {
   std::vector<const Field*> hashed;
   std::string columns;
   for (const Field& field : result_fields()) {
@@ -26,7 +25,7 @@ Status refresh_keys(Database& database, const std::string& table, const std::str
     hashed.push_back(&field);
     columns += fmt::format(", {}", field.name);
   }
-  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT {}{} FROM {}", id, columns, table)));
+  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT launch_id{} FROM launches", columns)));
   ASSAY_CHECK_OK(
       database.execute("CREATE TEMP TABLE refreshed_keys (id BIGINT, task_key VARCHAR, series_key VARCHAR)"));
   const std::array<std::string, 3> names{"id", "task_key", "series_key"};
@@ -39,9 +38,8 @@ Status refresh_keys(Database& database, const std::string& table, const std::str
   }
   ASSAY_CHECK_OK(appender.close());
   return database.execute(
-      fmt::format("UPDATE {} AS r SET task_key = k.task_key, series_key = k.series_key FROM refreshed_keys AS k "
-                  "WHERE r.{} = k.id; DROP TABLE refreshed_keys",
-                  table, id));
+      "UPDATE launches AS l SET task_key = k.task_key, series_key = k.series_key FROM refreshed_keys AS k WHERE "
+      "l.launch_id = k.id; DROP TABLE refreshed_keys");
 }
 
 // Columns that only the database has, and what they mean.
@@ -74,7 +72,7 @@ Status comment_columns(Database& database, const std::string& name) {
 }
 
 Status refresh_comments(Database& database, const std::set<std::string>& views) {
-  ASSAY_CHECK_OK(comment_columns(database, "benchmark_results"));
+  for (const char* table : {"benchmark_results", "launches"}) ASSAY_CHECK_OK(comment_columns(database, table));
   ASSAY_TRY(const Rows found,
             database.query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND database_name "
                            "= current_database() AND schema_name = 'main'"));
@@ -86,19 +84,9 @@ Status refresh_comments(Database& database, const std::set<std::string>& views) 
 
 }  // namespace
 
-Status refresh_results_table(Database& database, const std::set<std::string>& views) {
-  ASSAY_TRY(const bool exists, table_exists(database, "benchmark_results"));
-  if (!exists) return {};
-  ASSAY_TRY(const bool has_launches, table_exists(database, "launches"));
-  if (has_launches) {
-    ASSAY_CHECK_OK(refresh_keys(database, "launches", "launch_id"));
-    ASSAY_CHECK_OK(derive_all_cells(database));
-    ASSAY_CHECK_OK(comment_columns(database, "launches"));
-    ASSAY_TRY(const bool has_shapes, table_exists(database, "launch_shapes"));
-    if (has_shapes) ASSAY_CHECK_OK(add_missing_shapes(database));
-  } else {
-    ASSAY_CHECK_OK(refresh_keys(database, "benchmark_results", "result_id"));
-  }
+Status refresh_results_tables(Database& database, const std::set<std::string>& views) {
+  ASSAY_CHECK_OK(refresh_keys(database));
+  ASSAY_CHECK_OK(derive_all_cells(database));
   return refresh_comments(database, views);
 }
 

@@ -32,20 +32,22 @@ Status move_file(const fs::path& from, const fs::path& to) {
   return sync_directory(to.has_parent_path() ? to.parent_path() : fs::path("."));
 }
 
-/// Each step is a transaction of its own: DuckDB may refuse to commit changes of rows together with later changes of
-/// their table. The file is a copy that nobody uses yet.
+std::size_t newest_schema(std::span<const Migration> steps) { return kFirstSchema + steps.size() - 1; }
+
+/// Applies the steps from place `from` on. Each is a transaction of its own: DuckDB may refuse to commit changes of
+/// rows together with later changes of their table. The file is a copy that nobody uses yet.
 Status apply(Database& database, std::span<const Migration> steps, std::size_t from) {
   for (std::size_t i = from; i < steps.size(); ++i) {
     ASSAY_CHECK_OK(database.execute("BEGIN"));
     ASSAY_CHECK_OK(with_context(database.execute(std::string(steps[i].sql)),
                                 fmt::format("while applying the migration {}", steps[i].name)));
-    const Json parameters[] = {i + 1, steps[i].name, ASSAY_VERSION};
+    const Json parameters[] = {kFirstSchema + i, steps[i].name, ASSAY_VERSION};
     ASSAY_CHECK_OK(database.query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", parameters)
                        .map([](const Rows&) {}));
     ASSAY_CHECK_OK(database.execute("COMMIT"));
   }
   ASSAY_CHECK_OK(database.execute("BEGIN"));
-  ASSAY_CHECK_OK(with_context(refresh_results_table(database, created_names(steps)),
+  ASSAY_CHECK_OK(with_context(refresh_results_tables(database, created_names(steps)),
                               "while refreshing keys, rows of cells and comments"));
   return database.execute("COMMIT");
 }
@@ -64,11 +66,18 @@ Result<std::size_t> schema_version(Database& database, const fs::path& path) {
   return newest.get<std::size_t>();
 }
 
-Status check_not_newer(std::size_t version, const fs::path& path, std::span<const Migration> steps) {
-  if (version <= steps.size()) return {};
+Status check_schema(std::size_t version, const fs::path& path, std::span<const Migration> steps) {
+  if (version < kFirstSchema)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the database '{}' has schema version {}: it was written by a development version of assay "
+                            "before its first release, and this assay reads versions from {} on",
+                            path.string(), version, kFirstSchema),
+                "make a new database: name its file with --db-path, or move this one and its bundles aside with `assay "
+                "db init --overwrite`");
+  if (version <= newest_schema(steps)) return {};
   return fail(ErrorCode::kUnsupported,
               fmt::format("the database '{}' has schema version {}, and this assay reads up to {}", path.string(),
-                          version, steps.size()),
+                          version, newest_schema(steps)),
               "use the assay that wrote it or a newer one, or make a new database with --db-path");
 }
 
@@ -88,25 +97,10 @@ Result<std::map<std::string, std::int64_t>> sizes_of(Database& database, const s
 
 /// Rows of cells are derived from launches, so their number may change; that of their launches may not.
 constexpr const char* kDerivedTable = "benchmark_results";
-constexpr const char* kLaunchTable = "launches";
-/// A view has no rows of its own.
-constexpr const char* kFormerSampleTable = "raw_benchmark_data";
-constexpr const char* kSampleTable = "samples";
-/// Shapes are added to launches that have none.
-constexpr const char* kShapeTable = "launch_shapes";
 
-Status check_no_row_lost(std::map<std::string, std::int64_t> before, std::map<std::string, std::int64_t> after) {
-  if (after.contains(kLaunchTable)) {
-    before.try_emplace(kLaunchTable, before[kDerivedTable]);
-    before.erase(kDerivedTable);
-  }
-  if (after.contains(kSampleTable)) {
-    before.try_emplace(kSampleTable, before[kFormerSampleTable]);
-    before.erase(kFormerSampleTable);
-  }
-  before.erase(kShapeTable);
+Status check_no_row_lost(const std::map<std::string, std::int64_t>& before, std::map<std::string, std::int64_t> after) {
   for (const auto& [table, rows] : before)
-    if (after[table] != rows)
+    if (table != kDerivedTable && after[table] != rows)
       return fail(ErrorCode::kInternal,
                   fmt::format("a migration left {} of the {} rows of table {}", after[table], rows, table));
   return {};
@@ -170,12 +164,12 @@ Status create_database(const fs::path& path, std::span<const Migration> steps) {
 Result<Database> open_database(const fs::path& path, Access access, std::span<const Migration> steps) {
   ASSAY_TRY(Database database, open_or_set_log_aside(path, access));
   ASSAY_TRY(const std::size_t version, schema_version(database, path));
-  ASSAY_CHECK_OK(check_not_newer(version, path, steps));
-  if (version == steps.size()) return database;
+  ASSAY_CHECK_OK(check_schema(version, path, steps));
+  if (version == newest_schema(steps)) return database;
   if (access == Access::kReadOnly)
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the database '{}' has schema version {}, and this assay reads version {}", path.string(),
-                            version, steps.size()),
+                            version, newest_schema(steps)),
                 "`assay db ingest` brings it up to date");
 
   // What stands in its log would be missing in the copy.
@@ -186,7 +180,7 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
   fs::copy_file(path, copy, error);
   if (error)
     return fail(ErrorCode::kInternal, fmt::format("cannot copy the database '{}': {}", path.string(), error.message()));
-  if (Status migrated = migrate_copy(copy, steps, version); !migrated) {
+  if (Status migrated = migrate_copy(copy, steps, version - kFirstSchema + 1); !migrated) {
     remove_database(copy);
     Error& why = migrated.error();
     // The SQL is assay's own, so it is something in this database that does not fit.
@@ -194,7 +188,7 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
       why.code = ErrorCode::kUnsupported;
       why.message =
           fmt::format("the database '{}' cannot be brought from schema version {} to {}, and is unchanged: {}",
-                      path.string(), version, steps.size(), why.message);
+                      path.string(), version, newest_schema(steps), why.message);
       why.hint =
           "drop or rename what the message names, if you added it; or run `assay db rebuild`, which makes a new "
           "database from the bundles and keeps a copy of this one";
@@ -209,15 +203,15 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
                 fmt::format("cannot keep the old database as '{}': {}", backup.string(), error.message()));
   ASSAY_CHECK_OK(put_in_place(copy, path));
   log_info("the database '{}' was brought from schema version {} to {}; the old one is '{}'", path.string(), version,
-           steps.size(), backup.string());
+           newest_schema(steps), backup.string());
   return Database::open(path, access);
 }
 
-Status refuse_newer(const fs::path& path, std::span<const Migration> steps) {
-  Result<Database> database = Database::open(path, Access::kReadOnly);
-  if (!database) return {};
-  const Result<std::size_t> version = schema_version(*database, path);
-  return version ? check_not_newer(*version, path, steps) : Status();
+Result<bool> is_older(const fs::path& path, std::span<const Migration> steps) {
+  ASSAY_TRY(Database database, Database::open(path, Access::kReadOnly));
+  ASSAY_TRY(const std::size_t version, schema_version(database, path));
+  ASSAY_CHECK_OK(check_schema(version, path, steps));
+  return version < newest_schema(steps);
 }
 
 }  // namespace assay::duckdb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -14,8 +15,11 @@
 /// copy, which is then renamed. So neither a crash nor DDL in a write-ahead log can spoil a database.
 namespace assay::duckdb {
 
+/// The schema that the first migration makes. Development versions before the first release had 1 to 9.
+inline constexpr std::size_t kFirstSchema = 10;
+
 struct Migration {
-  std::string_view name;  ///< "0001_initial"; its number is its place, counted from 1
+  std::string_view name;  ///< "0010_first"; its number is its place, counted from kFirstSchema
   std::string_view sql;
 };
 
@@ -30,12 +34,13 @@ struct Migration {
 /// as `<path>.v<N>.bak`. A write-ahead log that cannot be replayed is moved to `<path>.wal.corrupt-<time>` with a
 /// warning: its results come back when their bundles are ingested.
 /// What users added stays (user_objects.hpp).
-/// Errors: those of Database::open; invalid_argument (a database of something else), unsupported (of a newer assay, or
-/// something that was added does not fit the newest schema: the message names it).
+/// Errors: those of Database::open; invalid_argument (a database of something else), unsupported (of a newer assay, of
+/// a development version before the first release, or something that was added does not fit the newest schema: the
+/// message names it).
 [[nodiscard]] Result<Database> open_database(const std::filesystem::path& path, Access access,
                                              std::span<const Migration> steps = migrations());
 
-/// Refuses (`unsupported`) a database that a newer assay wrote. One that is absent or cannot be read passes.
-[[nodiscard]] Status refuse_newer(const std::filesystem::path& path, std::span<const Migration> steps = migrations());
+/// Whether open_database() for writing would bring it to a newer schema. Changes nothing. Errors: as there.
+[[nodiscard]] Result<bool> is_older(const std::filesystem::path& path, std::span<const Migration> steps = migrations());
 
 }  // namespace assay::duckdb

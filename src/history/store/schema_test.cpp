@@ -17,7 +17,6 @@
 namespace assay::duckdb {
 namespace {
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -80,77 +79,7 @@ TEST_F(SchemaTest, ANewDatabaseLeavesNothingBesideIt) {
   EXPECT_THAT(files(), ElementsAre("history.duckdb"));
 }
 
-TEST_F(SchemaTest, MigratesACopyAndKeepsTheOldFile) {
-  const Migration steps[] = {
-      {"0001_first", "CREATE TABLE t (a BIGINT); INSERT INTO t VALUES (1), (2);"},
-      {"0002_second", "ALTER TABLE t ADD COLUMN b VARCHAR; CREATE TABLE u (c BIGINT); UPDATE t SET b = 'x';"}};
-  ASSERT_TRUE(create_database(path_, std::span(steps).first(1)));
-  EXPECT_EQ(open_database(path_, Access::kReadOnly, steps).error().code, ErrorCode::kUnsupported);
-  auto database = open_database(path_, Access::kReadWrite, steps);
-  ASSERT_TRUE(database) << to_string(database.error());
-  EXPECT_EQ(one(*database, "SELECT count(*) FROM t WHERE b = 'x'"), 2);
-  EXPECT_EQ(one(*database, "SELECT max(version) FROM schema_version"), 2);
-  EXPECT_THAT(files(), ElementsAre("history.duckdb", "history.duckdb.v1.bak"));
-  auto old = open_database(folder_.path() / "history.duckdb.v1.bak", Access::kReadOnly, std::span(steps).first(1));
-  ASSERT_TRUE(old) << to_string(old.error());
-  EXPECT_EQ(one(*old, "SELECT count(*) FROM t"), 2);
-}
-
-// Version 7 was used without planned_launches, and by development versions with it.
-TEST_F(SchemaTest, ADatabaseOfVersion7GetsThePlannedLaunches) {
-  for (const bool has_column : {false, true}) {
-    {
-      auto old = Database::open(path_, Access::kReadWrite);
-      ASSERT_TRUE(old);
-      ASSERT_TRUE(old->execute(
-          "CREATE TABLE schema_version (version BIGINT, name VARCHAR, applied_at TIMESTAMP, tool_version VARCHAR)"));
-      for (std::size_t i = 0; i < 7; ++i) {
-        const Migration& step = migrations()[i];
-        if (i == 6) {
-          ASSERT_TRUE(
-              old->execute("INSERT INTO benchmark_results (result_id, model, status, verification) "
-                           "VALUES (1, 'bert', 'completed', 'verified')"));
-          const Status added =
-              has_column ? old->execute("ALTER TABLE benchmark_results ADD COLUMN planned_launches BIGINT") : Status();
-          ASSERT_TRUE(added);
-        }
-        ASSERT_TRUE(old->execute(std::string(step.sql))) << step.name;
-        const Json row[] = {i + 1, step.name, "test"};
-        ASSERT_TRUE(old->query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", row));
-      }
-    }
-    auto database = open_database(path_, Access::kReadWrite);
-    ASSERT_TRUE(database) << to_string(database.error());
-    for (const std::string table : {"benchmark_results", "launches"})
-      EXPECT_EQ(one(*database, "SELECT count(*) FROM " + table + " WHERE model = 'bert' AND planned_launches IS NULL"),
-                1)
-          << table << ", " << has_column;
-    EXPECT_TRUE(database->query("SELECT * FROM latest_results"));
-    fs::remove(path_);
-  }
-}
-
-TEST_F(SchemaTest, AMigrationThatFailsOrLosesRowsChangesNothing) {
-  for (const char* bad : {"ALTER TABLE nonsense ADD COLUMN b VARCHAR;", "DELETE FROM t WHERE a = 1;"}) {
-    const Migration steps[] = {{"0001_first", "CREATE TABLE t (a BIGINT); INSERT INTO t VALUES (1), (2);"},
-                               {"0002_bad", bad}};
-    ASSERT_TRUE(create_database(path_, std::span(steps).first(1)));
-    EXPECT_FALSE(open_database(path_, Access::kReadWrite, steps)) << bad;
-    EXPECT_THAT(files(), ElementsAre("history.duckdb"));
-    auto database = open_database(path_, Access::kReadOnly, std::span(steps).first(1));
-    ASSERT_TRUE(database);
-    EXPECT_EQ(one(*database, "SELECT count(*) FROM t"), 2);
-  }
-}
-
-TEST_F(SchemaTest, RefusesANewerSchemaForeignDatabasesAndOtherFiles) {
-  const Migration newer[] = {{"0001_first", "CREATE TABLE t (a BIGINT)"}, {"0002_second", "CREATE TABLE u (a BIGINT)"}};
-  ASSERT_TRUE(create_database(path_, newer));
-  const auto refused = open_database(path_, Access::kReadWrite, std::span(newer).first(1));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("schema version 2"), HasSubstr("up to 1")));
-
+TEST_F(SchemaTest, RefusesForeignDatabasesAndOtherFiles) {
   const fs::path foreign = folder_.path() / "foreign.duckdb";
   {
     auto database = Database::open(foreign, Access::kReadWrite);

@@ -67,7 +67,7 @@ void set_bins(const Part& part, std::int64_t window, LaunchShape& shape) {
 
 }  // namespace
 
-std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_from, bool whole_window) {
+std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_from) {
   std::array<Part, 3> parts;
   std::int64_t end = 0, total = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -94,7 +94,6 @@ std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_
     shape.low_ns = std::max<std::int64_t>(least, 1);
     shape.high_ns = std::max(greatest, shape.low_ns);
     shape.window_ns = part.starts_known ? end : total;
-    shape.whole_window = whole_window;
     set_bins(part, shape.window_ns, shape);
     part.duration.erase(part.duration.begin(), part.duration.begin() + static_cast<std::ptrdiff_t>(part.steady_from));
     shape.quantiles = quantiles_of(std::move(part.duration), shape.low_ns, shape.high_ns);

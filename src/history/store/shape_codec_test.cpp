@@ -49,7 +49,7 @@ TEST(ShapeCodec, CodesGrowWithTimesAndTheEndsAreExact) {
 }
 
 TEST(ShapeCodec, FewSamplesAreTheirOwnQuantiles) {
-  const auto shapes = make_shapes(runs({400, 100, 300, 200}), 0, true);
+  const auto shapes = make_shapes(runs({400, 100, 300, 200}), 0);
   ASSERT_THAT(shapes, SizeIs(1));
   std::vector<double> times;
   for (const std::uint16_t code : shapes[0].quantiles)
@@ -67,7 +67,7 @@ TEST(ShapeCodec, ManySamplesHaveTheNearestRanksBothWithShortAndWithWideRanges) {
       seed = seed * 6364136223846793005U + 1442695040888963407U;
       durations.push_back(1'000'000 + static_cast<std::int64_t>(seed >> shift));
     }
-    const LaunchShape shape = make_shapes(runs(durations), 0, true).at(0);
+    const LaunchShape shape = make_shapes(runs(durations), 0).at(0);
     std::ranges::sort(durations);
     ASSERT_THAT(shape.quantiles, SizeIs(kMostQuantiles));
     for (std::size_t i = 0; i < kMostQuantiles; ++i) {
@@ -81,7 +81,7 @@ TEST(ShapeCodec, ManySamplesHaveTheNearestRanksBothWithShortAndWithWideRanges) {
 TEST(ShapeCodec, BinsShowTheWholeWindowAndWhereItBecomesSteady) {
   std::vector<std::int64_t> durations(200, 2'000);
   std::fill_n(durations.begin(), 100, 6'000);  // three quarters of the time
-  const LaunchShape shape = make_shapes(runs(durations), 100, true).at(0);
+  const LaunchShape shape = make_shapes(runs(durations), 100).at(0);
   EXPECT_EQ(shape.steady, 100);
   ASSERT_THAT(shape.bins, SizeIs(3 * kMostBins));
   EXPECT_EQ(shape.first_steady_bin, 75);
@@ -93,29 +93,28 @@ TEST(ShapeCodec, BinsShowTheWholeWindowAndWhereItBecomesSteady) {
 TEST(ShapeCodec, WithoutStartsBinsHaveEqualNumbersOfSamplesAndEmptyOnesAreMarked) {
   std::vector<std::int64_t> durations(200, 2'000);
   std::fill_n(durations.begin(), 100, 6'000);
-  const LaunchShape shape = make_shapes(runs(durations, false), 100, false).at(0);
+  const LaunchShape shape = make_shapes(runs(durations, false), 100).at(0);
   EXPECT_EQ(shape.first_steady_bin, 50);
-  EXPECT_FALSE(shape.whole_window);
   EXPECT_EQ(shape.window_ns, 800'000);
 
   Samples gap = runs({1'000, 1'000});
   gap.start_ns = {0, 9'000};
-  const LaunchShape two = make_shapes(gap, 0, true).at(0);
+  const LaunchShape two = make_shapes(gap, 0).at(0);
   EXPECT_THAT(two.bins, ElementsAre(0, 0, 0, 0, 0, 0));
   gap = runs(std::vector<std::int64_t>(100, 1'000));
   gap.start_ns.back() = 900'000;
-  EXPECT_EQ(make_shapes(gap, 0, true).at(0).bins[3 * 50], 65535) << "nothing started there";
+  EXPECT_EQ(make_shapes(gap, 0).at(0).bins[3 * 50], 65535) << "nothing started there";
 }
 
 TEST(ShapeCodec, EveryKindOfSampleHasItsOwnShape) {
   Samples samples = runs({1'000, 10, 20, 30});
   samples.kind = {0, 1, 2, 2};
-  const auto shapes = make_shapes(samples, 0, true);
+  const auto shapes = make_shapes(samples, 0);
   ASSERT_THAT(shapes, SizeIs(3));
   EXPECT_EQ(shapes[2].kind, SampleKind::kToken);
   EXPECT_EQ(shapes[2].samples, 2);
   EXPECT_EQ(shapes[2].low_ns, 20);
-  EXPECT_TRUE(make_shapes({}, 0, true).empty());
+  EXPECT_TRUE(make_shapes({}, 0).empty());
 }
 
 TEST(ShapeCodec, BytesAndDigitsAreReadBack) {

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <assay/result.hpp>
-
+#include "core/base/json.hpp"
 #include "history/store/dataset.hpp"
-#include "history/store/duckdb.hpp"
 
 /// The table launch_shapes.
 namespace assay::duckdb {
@@ -19,10 +17,5 @@ inline const std::array<std::string, 11> kShapeColumns{"launch_id",    "kind",  
                                                        "whole_window", "quantiles", "bins"};
 /// A row, as cells of an appender with these columns.
 [[nodiscard]] std::vector<Json> shape_cells(std::int64_t launch_id, const LaunchShape& shape);
-
-/// Makes the shapes of launches that have samples and no shape, from their
-/// steady samples, which are all that the database has. To be called within a
-/// transaction. Errors: those of Database::execute.
-[[nodiscard]] Status add_missing_shapes(Database& database);
 
 }  // namespace assay::duckdb

@@ -230,11 +230,7 @@ Result<Store::Writable> Store::check_writable(const fs::path& database) {
   // `assay serve` may be publishing the snapshot.
   ASSAY_TRY([[maybe_unused]] const FileLock lock,
             FileLock::acquire(database, FileLock::Kind::kShared, std::chrono::seconds(5)));
-  const Result<Database> opened = duckdb::open_database(database, Access::kReadOnly);
-  if (opened) return writable;
-  ASSAY_CHECK_OK(duckdb::refuse_newer(database));
-  if (opened.error().code != ErrorCode::kUnsupported) return tl::unexpected<Error>(opened.error());
-  writable.older = true;
+  ASSAY_TRY(writable.older, duckdb::is_older(database));
   return writable;
 }
 
@@ -294,8 +290,10 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
-  // Its bundles may be newer too, so that the one that is made here would have less.
-  if (!is_empty_or_absent(database)) ASSAY_CHECK_OK(duckdb::refuse_newer(database));
+  // Its bundles may be of another assay too, so that the database that is made of them would have less.
+  if (!is_empty_or_absent(database))
+    if (const auto older = duckdb::is_older(database); !older && older.error().code == ErrorCode::kUnsupported)
+      return tl::unexpected<Error>(older.error());
   const fs::path fresh = database.string() + ".tmp-rebuild";
   Rebuilt rebuilt;
   bool keep_old = false;

@@ -28,7 +28,7 @@ struct IngestReport {
   std::uint64_t samples = 0;   ///< their steady samples
   std::size_t known = 0;       ///< ingested before
   std::size_t moved = 0;       ///< from a folder of unsaved bundles into its spool (unsaved.hpp)
-  std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are ingested
+  std::vector<Error> refused;  ///< damaged, or with keys of another version; the others are ingested
 };
 
 /// The beginning of the message of a row that was not verified, but has the verdict of an older row; the time of that
@@ -63,7 +63,8 @@ class Store {
   /// Writing creates the database if there is none, and brings an older schema up to date. Reading opens the published
   /// snapshot, if there is one, while another process writes. Waits up to `wait` for another process.
   /// Errors: store_busy (names the process), not_found (reading), invalid_argument (the file belongs to another
-  /// program, or may not be written), unsupported (of a newer assay), internal.
+  /// program, or may not be written), unsupported (of a newer assay, or of a development version before the first
+  /// release), internal.
   [[nodiscard]] static Result<Store> open(const std::filesystem::path& database, Mode mode,
                                           std::chrono::milliseconds wait = {});
 
@@ -94,7 +95,7 @@ class Store {
 
   /// Creates the database again from the bundles, puts it in the old one's place and publishes its snapshot. The old
   /// one is kept as `<database>.bak-<time>`, the path in `kept`, if it could not be read, had results that no bundle
-  /// has, or tables and views that users added. Errors: unsupported (a newer assay wrote it), and those of ingest().
+  /// has, or tables and views that users added. Errors: unsupported (as open()), and those of ingest().
   struct Rebuilt {
     IngestReport ingested;
     std::optional<std::filesystem::path> kept;

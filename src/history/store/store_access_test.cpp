@@ -138,20 +138,12 @@ TEST_F(StoreTest, LookingWhetherItCanBeWrittenChangesNothing) {
   EXPECT_FALSE(Store::check_writable(path_)->older);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
   {
-    auto made = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
-    ASSERT_TRUE(made->execute(*read_file(ASSAY_SOURCE_DIR "/src/history/store/testdata/schema9/database.sql")));
-    ASSERT_TRUE(made->execute("CHECKPOINT"));
-  }
-  const std::string before = *sha256_file(path_);
-  const auto older = Store::check_writable(path_);
-  ASSERT_TRUE(older) << to_string(older.error());
-  EXPECT_TRUE(older->older);
-  EXPECT_EQ(*sha256_file(path_), before) << "an older assay can still read it";
-  {
     const Store writer = open();
     EXPECT_EQ(Store::check_writable(path_).error().code, ErrorCode::kStoreBusy);
   }
+  const std::string before = *sha256_file(path_);
   EXPECT_FALSE(Store::check_writable(path_)->older);
+  EXPECT_EQ(*sha256_file(path_), before);
   ASSERT_TRUE(duckdb::Database::open(path_, duckdb::Access::kReadWrite)
                   ->execute("INSERT INTO schema_version (version) VALUES (99)"));
   EXPECT_THAT(Store::check_writable(path_).error().message, HasSubstr("has schema version 99"));

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/files.hpp"
 #include "core/samples/launches.hpp"
@@ -60,5 +62,36 @@ class StoreTest : public ::testing::Test {
     return text;
   }
 };
+
+/// A history as an assay with the first schema left it on the disk: testdata/fixture has its bundles, and the database
+/// that was made of them.
+class StoredHistoryTest : public StoreTest {
+ public:
+  /// What the database has.
+  static constexpr std::size_t kLaunches = 5, kCells = 3, kSamples = 36;
+  static inline const std::filesystem::path kStored =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "src/history/store/testdata/fixture";
+
+  static Status make_database(const std::filesystem::path& path) {
+    ASSAY_TRY(auto database, duckdb::Database::open(path, duckdb::Access::kReadWrite));
+    ASSAY_TRY(const std::string sql, read_file(kStored / "database.sql"));
+    ASSAY_CHECK_OK(database.execute(sql));
+    return database.execute("CHECKPOINT");
+  }
+
+ protected:
+  StoredHistoryTest() { std::filesystem::copy(kStored / "spool", spool_, std::filesystem::copy_options::recursive); }
+  void SetUp() override {
+    const Status made = make_database(path_);
+    ASSERT_TRUE(made) << to_string(made.error());
+  }
+};
+
+/// The migrations of this assay, and one that comes after them.
+inline std::vector<duckdb::Migration> with_next_migration(std::string_view sql) {
+  std::vector<duckdb::Migration> steps(duckdb::migrations().begin(), duckdb::migrations().end());
+  steps.push_back({"9999_next", sql});
+  return steps;
+}
 
 }  // namespace assay

@@ -132,8 +132,7 @@ Status move_run(const fs::path& run, const Rename& rename, MovedBundles& out) {
     return {};
   }
   ASSAY_CHECK_OK(seal_abandoned(run).map([](std::size_t) {}));
-  ASSAY_TRY(std::vector<fs::path> bundles, list_bundles(run, &out.refused));
-  set_aside_remains(run, bundles);
+  ASSAY_TRY(const std::vector<fs::path> bundles, list_bundles(run, &out.refused));
   for (const fs::path& bundle : bundles) {
     const fs::path task = bundle.parent_path();
     Status moved = move_bundle(bundle, out.spool / task.filename() / bundle.filename(), rename);

@@ -13,9 +13,6 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-constexpr const char* kOnlySteady =
-    "Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.";
-
 }  // namespace
 
 std::vector<Chart> samples_over_time(const Source& source) {
@@ -35,8 +32,6 @@ std::vector<Chart> samples_over_time(const Source& source) {
                    " · ms, lower is better; line: medians, band: from the shortest to the longest sample";
   if (cells.front().shapes.size() > shapes.size())
     frame.notes.push_back(fmt::format("{} of {} launches.", shapes.size(), cells.front().shapes.size()));
-  if (std::ranges::any_of(shapes, [](const LaunchShape* shape) { return !shape->whole_window; }))
-    frame.notes.emplace_back(kOnlySteady);
   if (is_simulated(cell)) frame.notes.emplace_back(kSimulatedTimes);
   Table table{{{"launch", "launch", ""},
                {"time_s", "from", "s"},

@@ -151,9 +151,9 @@ void add_shapes(Json& header, Columns& columns, const Dataset& data, const std::
                 const Detail& detail) {
   std::map<std::int64_t, std::size_t> cell_of;
   for (std::size_t i = 0; i < rows.size() && i < data.ids.size(); ++i) cell_of[data.ids[i]] = i;
-  constexpr std::array<std::string_view, 12> kNames{
-      "cell",      "launch",           "kind",         "samples",   "steady", "low_ns", "high_ns",
-      "window_ns", "first_steady_bin", "whole_window", "quantiles", "bins"};
+  constexpr std::array<std::string_view, 11> kNames{"cell",   "launch",  "kind",      "samples",          "steady",
+                                                    "low_ns", "high_ns", "window_ns", "first_steady_bin", "quantiles",
+                                                    "bins"};
   std::array<std::vector<Count>, kNames.size()> values;
   Codes quantiles, bins;
   std::size_t n = 0;
@@ -175,7 +175,6 @@ void add_shapes(Json& header, Columns& columns, const Dataset& data, const std::
                                                       shape.high_ns,
                                                       shape.window_ns,
                                                       first_steady,
-                                                      shape.whole_window,
                                                       static_cast<std::int64_t>(few.size()),
                                                       static_cast<std::int64_t>(coarse.size())};
     for (std::size_t i = 0; i < row.size(); ++i) values[i].emplace_back(row[i]);
