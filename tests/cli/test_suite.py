@@ -85,16 +85,17 @@ class Configuration(SuiteTest):
         self.assertFalse((self.folder / "benchmark_results").exists())
         self.assertFalse((self.folder / "benchmark_db.duckdb").exists())
 
-    def test_check_leaves_an_older_database_as_it_is(self):
+    def test_check_names_a_database_of_a_development_version_and_leaves_it_as_it_is(self):
         self.run_tool("db", "init", expect=0)
         database = self.folder / "benchmark_db.duckdb"
         with duckdb.connect(str(database)) as connection:
-            connection.execute("DELETE FROM schema_version WHERE version = (SELECT max(version) FROM schema_version)")
+            connection.execute("UPDATE schema_version SET version = 9")
         before = database.read_bytes()
-        found = self.run_json("suite", "--config", self.config(), *NULL, "--check")["prerequisites"]
+        found = self.run_json("suite", "--config", self.config(), *NULL, "--check", expect=4)["prerequisites"]
         (entry,) = [each for each in found if each["kind"] == "database"]
-        self.assertTrue(entry["met"])
-        self.assertIn("the suite brings its schema up to date", entry["words"])
+        self.assertFalse(entry["met"])
+        self.assertIn("schema version 9", entry["words"])
+        self.assertIn("a development version of assay", entry["words"])
         self.assertEqual(database.read_bytes(), before)
         self.assertEqual(list(self.folder.glob("*.bak")), [])
 

@@ -65,10 +65,9 @@ bool need_no_model(const std::vector<std::string>& engines) {
 
 // Lists of names take all words until the next option, so a model behind one is read as a name of the list.
 Error without_model(const TargetRequest& targets) {
-  Error error = fail(ErrorCode::kInvalidArgument,
-                     "bench requires a model, such as `assay bench resnet50` or `assay bench bert-base-uncased`",
-                     "without a model, select an engine that computes none: `--engine null`")
-                    .value();
+  Error error{.code = ErrorCode::kInvalidArgument,
+              .message = "bench requires a model, such as `assay bench resnet50` or `assay bench bert-base-uncased`",
+              .hint = "without a model, select an engine that computes none: `--engine null`"};
   std::vector<std::string> unknown;
   for (const std::string& name : targets.engines)
     if (engine_registry().entry(name) == nullptr) unknown.push_back(fmt::format("'{}'", name));

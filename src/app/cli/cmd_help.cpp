@@ -36,12 +36,9 @@ std::string guides_text() {
   }
   text += "\nNot part of this version:\n";
   for (const NotYet& each : not_yet_features()) {
-    // What was typed stands before the colon of a message.
-    std::string_view what = each.message;
-    if (const std::size_t colon = what.find(": "); colon != std::string_view::npos) what.remove_prefix(colon + 2);
     text += fmt::format("  {}\n", each.typed);
-    text +=
-        folded(std::string(kGuidesIndent, ' '), fmt::format("{}; {}", what, each.hint), kGuidesIndent, kGuidesWidth);
+    text += folded(std::string(kGuidesIndent, ' '), fmt::format("{}; {}", each.what, each.hint), kGuidesIndent,
+                   kGuidesWidth);
   }
   return text;
 }

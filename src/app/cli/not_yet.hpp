@@ -12,8 +12,9 @@ namespace assay::cli {
 /// Something that the guides name and that this version does not include, with what to do in its place.
 struct NotYet {
   std::string_view feature;
-  std::string_view typed;  ///< the commands and options that answer so; no other help lists them
-  std::string_view message, hint;
+  std::string_view typed;    ///< The commands and options that answer so. No other help lists them.
+  std::string_view subject;  ///< The word of the command line that the message begins with; "" if several mean it.
+  std::string_view what, hint;
 };
 
 /// `assay help guides` shows this table.

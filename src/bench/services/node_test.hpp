@@ -32,7 +32,7 @@ struct NodeTest {
   std::filesystem::path model{};
   NodeTestClass kind = NodeTestClass::kPlain;
   std::vector<std::string> operators{};     ///< each once, sorted
-  std::vector<std::string> shape_inputs{};  ///< as in models/graph/shape_operands.hpp
+  std::vector<std::string> shape_inputs{};  ///< See models/graph/shape_operands.hpp.
   bool random = false;      ///< its values come from a generator of random numbers, which no two runtimes share
   bool transforms = false;  ///< it has a Fourier transform
 };

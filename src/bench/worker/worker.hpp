@@ -123,7 +123,7 @@ struct InferReply {
 
 struct MeasureRequest {
   MeasurePlan plan;
-  std::filesystem::path samples;  ///< in the format of core/samples/samples_file.hpp, flushed while sampling
+  std::filesystem::path samples;  ///< Has the format of core/samples/samples_file.hpp, is flushed while sampling.
   /// For a generative model: if not empty, the token ids of the generations, warm-up included, are written here:
   /// safetensors "SET/STREAM/N", int64 [batch, output tokens], only those that differ (TimedTokens).
   std::filesystem::path tokens{};

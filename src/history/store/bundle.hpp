@@ -85,7 +85,7 @@ class BundleWriter {
 struct Bundle {
   std::filesystem::path folder;
   std::string sha256;  ///< of DONE, and thereby of everything
-  Record record;       ///< with its keys, computed from its fields
+  Record record;       ///< Its keys are computed from its fields.
   RunContext context;
   Json attempt_environment;
   Json outputs;  ///< null if there are none

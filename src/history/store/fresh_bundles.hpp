@@ -18,7 +18,7 @@ namespace assay::duckdb {
 /// What a database chose when it ingested a bundle, and what does not follow from the bundle.
 struct StoredChoice {
   std::int64_t launch_id = 0;
-  std::string ingested_at;  ///< as DuckDB prints it; empty: NULL
+  std::string ingested_at;  ///< This is the text that DuckDB prints. "" is NULL.
   auto operator<=>(const StoredChoice&) const = default;
 };
 
