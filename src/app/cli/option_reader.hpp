@@ -14,6 +14,7 @@
 #include <assay/result.hpp>
 
 #include "bench/settings/settings.hpp"
+#include "core/base/words.hpp"
 #include "models/inputs/given_shapes.hpp"
 
 namespace assay::cli {
@@ -58,20 +59,20 @@ constexpr std::int64_t kMostRuns = 10'000'000;  ///< each is a stored sample: 17
 [[nodiscard]] Reader<std::string> word(std::vector<std::string> valid);
 /// One of these precisions, or another usual name of one (core/result/precision_words.hpp).
 [[nodiscard]] Reader<std::string> precision_word(std::vector<std::string> valid);
-/// One of these words, each the name of a value; `find` and `name` are the two directions.
-template <class T>
-[[nodiscard]] Reader<T> named(std::optional<T> (*find)(std::string_view), std::string_view (*name)(T),
-                              std::vector<std::string> valid) {
-  Reader<T> reader;
-  const Reader<std::string> words = word(std::move(valid));
+/// The word of an enumerator (core/base/words.hpp).
+template <HasWords Enum>
+[[nodiscard]] Reader<Enum> word_of() {
+  const auto& all = WordsOf<Enum>::kAll;
+  const Reader<std::string> words = word({all.begin(), all.end()});
+  Reader<Enum> reader;
   reader.value = words.value;
-  reader.read = [words, find](const std::string& option, const std::vector<std::string>& given, T& target) -> Status {
+  reader.read = [words](const std::string& option, const std::vector<std::string>& given, Enum& target) -> Status {
     std::string text;
     ASSAY_CHECK_OK(words.read(option, given, text));
-    target = find(text).value_or(target);
+    target = from_word<Enum>(text).value_or(target);
     return {};
   };
-  reader.show = [name](const T& value) { return std::string(name(value)); };
+  reader.show = [](Enum value) { return std::string(to_string(value)); };
   return reader;
 }
 /// A size in which an architecture of the zoo is published.

@@ -51,7 +51,7 @@ struct Tried {
 };
 
 bool was_tried(const std::string& status_word) {
-  const std::optional<CellStatus> status = cell_status_from(status_word);
+  const std::optional<CellStatus> status = from_word<CellStatus>(status_word);
   return status != CellStatus::kSkipped && status != CellStatus::kUnavailable;
 }
 

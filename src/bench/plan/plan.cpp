@@ -209,7 +209,7 @@ class TargetPlan {
         task.load.options.emplace_back(key, value);
       else if (given->second != value)
         set_failure(task.row, {ErrorCode::kInvalidArgument,
-                               fmt::format("--spin {} and --engine-option {}={} contradict each other", settings_.spin,
+                               fmt::format("--spin {} and --engine-option {}={} contradict each other", to_string(settings_.spin),
                                            key, given->second),
                                {},
                                "give one of them"});

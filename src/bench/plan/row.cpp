@@ -65,7 +65,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.engine = target.engine.substr(0, target.engine.find('@'));
   row.engine_version = target.found.version;
   row.engine_options = options_text(settings.engine_options);
-  row.spin = from_word<Spin>(settings.spin);
+  row.spin = settings.spin;
   row.hardware = target.hardware;
   row.device = target.device.id.empty() ? target.hardware : target.device.id;
   row.device_type = target.hardware;

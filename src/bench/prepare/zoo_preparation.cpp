@@ -224,8 +224,8 @@ void set_graph(Record& row, const ModelInfo& info) {
   row.graph_hash = info.graph_hash;
   row.parameter_count = info.parameter_count;
   const Classification what = classify(info);
-  if (row.family.empty() && what.family != kUnknown) row.family = what.family;
-  if (row.category.empty() && what.category != kUnknown) row.category = what.category;
+  if (row.family.empty() && what.family != kUnknownClass) row.family = what.family;
+  if (row.category.empty() && what.category != kUnknownClass) row.category = what.category;
 }
 
 Refusal not_built(std::string message) {

@@ -20,7 +20,7 @@ void add_setting(Json& json, const char* name, const T& value) {
     json[name] = worker_protocol::encode(value);
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     json[name] = value.string();
-  } else if constexpr (std::is_same_v<T, KvCache>) {
+  } else if constexpr (HasWords<T>) {
     json[name] = to_string(value);
   } else if constexpr (std::is_same_v<T, std::optional<std::chrono::nanoseconds>>) {
     json[name] = value ? Json(value->count()) : Json();

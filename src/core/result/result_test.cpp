@@ -289,10 +289,10 @@ TEST(Ranked, AMedianOfTooFewSamplesIsOnlyIfItsIntervalIsOverLaunches) {
 
 TEST(Status, NamesGoBothWays) {
   for (int i = 0; i <= static_cast<int>(CellStatus::kSkipped); ++i)
-    EXPECT_EQ(cell_status_from(to_string(static_cast<CellStatus>(i))), static_cast<CellStatus>(i));
+    EXPECT_EQ(from_word<CellStatus>(to_string(static_cast<CellStatus>(i))), static_cast<CellStatus>(i));
   for (int i = 0; i <= static_cast<int>(Verification::kIllConditioned); ++i)
     EXPECT_EQ(verification_from(to_string(static_cast<Verification>(i))), static_cast<Verification>(i));
-  EXPECT_EQ(cell_status_from("ok"), std::nullopt);
+  EXPECT_EQ(from_word<CellStatus>("ok"), std::nullopt);
 }
 
 TEST(Status, ExitCodesHaveAPrecedence) {

@@ -63,7 +63,7 @@ void set_shape(std::string_view key, Record& row) {
 Status set_status(const Source& source, const Json& entry, Record& row) {
   const std::string word = text_at(entry, "status");
   if (word.empty()) return {};
-  if (const auto status = cell_status_from(word)) {
+  if (const auto status = from_word<CellStatus>(word)) {
     row.status = *status;
     return {};
   }

@@ -158,7 +158,7 @@ Result<std::vector<Record>> Rows::records() const {
 }
 
 std::string imported_sql() {
-  return fmt::format("list_contains(string_split(coalesce(flags, ''), ','), '{}')", Flag::kImported);
+  return fmt::format("list_contains(string_split(coalesce(flags, ''), ','), '{}')", to_string(Flag::kImported));
 }
 
 std::string newest_first_sql(std::string_view id) {

@@ -120,7 +120,7 @@ class Graph {
   const ModelInfo& model_;
 };
 
-const std::string kNothing{kUnknown};
+const std::string kNothing{kUnknownClass};
 
 Classification of_text(const Graph& graph) {
   const bool scores = graph.scores_vocabulary();

@@ -10,7 +10,7 @@ namespace assay {
 struct ModelInfo;
 
 /// Stands for a word that is not known.
-inline constexpr std::string_view kUnknown = "unknown";
+inline constexpr std::string_view kUnknownClass = "unknown";
 
 /// The closed lists of words, without "unknown".
 [[nodiscard]] const std::vector<std::string>& model_families();    ///< embedding, text_generation, …
@@ -19,7 +19,7 @@ inline constexpr std::string_view kUnknown = "unknown";
 
 /// What a model is for.
 struct Classification {
-  std::string family{kUnknown}, category{kUnknown}, task{kUnknown};
+  std::string family{kUnknownClass}, category{kUnknownClass}, task{kUnknownClass};
   std::string basis = "graph";  ///< what it was decided by: "configuration", "graph"
 };
 

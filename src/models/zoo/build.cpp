@@ -137,7 +137,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.class", built.model_class);
   graph.metadata("assay.config_hash", built.config_hash);
   graph.metadata("assay.family", built.family);
-  graph.metadata("assay.kv_cache", built.kv_cache);
+  graph.metadata("assay.kv_cache", std::string(to_string(built.kv_cache)));
   graph.metadata("assay.parameter_count", std::to_string(built.parameter_count));
   graph.metadata("assay.part", std::string(part_name(request.part)));
   graph.metadata("assay.precision", request.precision);

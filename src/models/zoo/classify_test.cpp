@@ -87,10 +87,10 @@ TEST_F(ClassifyGraph, DoesNotContradictTheConfiguration) {
     ASSERT_TRUE(info) << each.name << ": " << to_string(info.error());
     const Classification known = assay::classify(*info), seen = classify_graph(*info);
     EXPECT_EQ(known.task, classify(each, request.model_class).task) << each.name;
-    known_tasks += seen.task != kUnknown ? 1 : 0;
+    known_tasks += seen.task != kUnknownClass ? 1 : 0;
     for (const auto& [word, expected] :
          {std::pair(seen.family, known.family), {seen.category, known.category}, {seen.task, known.task}})
-      EXPECT_TRUE(word == expected || word == kUnknown) << each.name << ": " << word << ", not " << expected;
+      EXPECT_TRUE(word == expected || word == kUnknownClass) << each.name << ": " << word << ", not " << expected;
   }
   EXPECT_GT(known_tasks, 50);
 }

@@ -50,8 +50,10 @@ Json field_column(Columns& columns, const Field& field, const std::vector<Record
         } else if constexpr (std::is_same_v<Member, Text>) {
           return columns.texts(field.name, collect<Text>(rows, [&](const Record& row) { return row.*member; }));
         } else {
-          return columns.texts(field.name,
-                               collect<Text>(rows, [&](const Record& row) { return Text(to_string(row.*member)); }));
+          return columns.texts(field.name, collect<Text>(rows, [&](const Record& row) {
+                                 const Json value = field_value(row, field);
+                                 return value.is_string() ? value.get<Text>() : Text();
+                               }));
         }
       },
       field.member);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
 #include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/analyse/groups.hpp"

@@ -190,8 +190,8 @@ std::string verdict_text(const Record& row) {
     return row.reason_code.empty() || row.reason_code == status ? status : status + " (" + row.reason_code + ")";
   }
   std::string words(to_string(row.verification));
-  for (const std::string_view name : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial})
-    if (row.flags.has(name)) words += fmt::format(" ({})", name);
+  for (const Flag flag : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial})
+    if (row.flags.has(flag)) words += fmt::format(" ({})", to_string(flag));
   return words;
 }
 

@@ -133,9 +133,8 @@ std::string verification_section(const ReportInput& input, const std::vector<Rec
 // In place of a time: why there is no time to compare.
 std::string why_no_number(const Record& row) {
   if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
-  if (row.flags.has(Flag::kSimulated)) return std::string(Flag::kSimulated);
-  if (row.flags.has(Flag::kSoftware)) return std::string(Flag::kSoftware);
-  if (row.flags.has(Flag::kPartial)) return std::string(Flag::kPartial);
+  for (const Flag flag : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial})
+    if (row.flags.has(flag)) return std::string(to_string(flag));
   if (too_unsure_to_rank(row))
     return row.flags.has(Flag::kUnsteady) ? "unsteady" : row.flags.has(Flag::kNoisy) ? "too noisy" : "too uncertain";
   if (!row.ranked()) return std::string(to_string(row.verification));
