@@ -100,7 +100,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, int 
   row.throughput_ips = 1000.0 * static_cast<double>(batch) / (p50 * 1.01);
   row.memory_mb = 60 + 4.4e-6 * static_cast<double>(model.parameters) * (place.speed > 1.5 ? 2.2 : 1) +
                   (2 + model.cost / 20) * static_cast<double>(batch);
-  row.memory_source = batch == 1 ? "process" : "process_warm";
+  row.memory_source = batch == 1 ? MemorySource::kProcess : MemorySource::kWarmProcess;
   row.runtime_load_ms = 31 + 6 * noise(row.engine);
   row.model_load_time = 4e-9 * static_cast<double>(model.parameters) + 0.02;
   if (std::string_view(place.engine) == "openvino") row.compilation_time_ms = 40 + model.cost / 2;

@@ -45,7 +45,10 @@ Dataset long_names() {
     if (i % kPoints == kPoints - 2) data.history[i].version = 0;
     if (i % kPoints == kPoints - 1) data.history[i].version = 2;
     if (i % kPoints == 5 || i % kPoints == 6) data.history[i].run = static_cast<std::uint32_t>(data.runs.size());
-    data.history[i].flags = i % kPoints == 1 || i % kPoints == kPoints - 1 ? "noisy" : "";
+    if (i % kPoints == 1 || i % kPoints == kPoints - 1)
+      data.history[i].flags = {Flag::kNoisy};
+    else
+      data.history[i].flags = {};
   }
   RunFacts disturbed = data.runs.front();
   disturbed.run_id = "disturbed";

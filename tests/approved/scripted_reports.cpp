@@ -63,7 +63,7 @@ Record row_of(const Model& model, const Place& place, std::int64_t batch) {
   row.category = model.category;
   row.architecture = model.architecture;
   row.model_class = model.model_class;
-  row.weights = model.weights;
+  row.weights = from_word<Weights>(model.weights);
   row.size = row.weights == Weights::kSeeded ? "tiny" : row.weights == Weights::kGiven ? "as_is" : "";
   if (model.parameters > 0) row.parameter_count = model.parameters;
   row.framework = row.engine = place.engine;
@@ -129,8 +129,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.latency_p50_interval = IntervalScope::kLaunches;
   row.launches = row.planned_launches = 3;
   const double step = row.engine == "openvino" ? 1.0 / 512 : 1.0 / 1024;
-  row.launch_p50_ms =
-      {{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}};
+  row.launch_p50_ms = {{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}};
   row.launch_spread = step;
   row.autocorrelation_time = 1;
   row.outliers = 0;

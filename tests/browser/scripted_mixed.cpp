@@ -146,7 +146,7 @@ class Mixed {
     row.latency_p50_high_ms = p50 * 1.02;
     row.latency_p50_quality = "ok";
     row.launches = one_in(10) ? 1 : 3 + static_cast<std::int64_t>(random_() % 5);
-    row.latency_p50_interval = *row.launches > 1 ? "launches" : "one_process";
+    row.latency_p50_interval = *row.launches > 1 ? IntervalScope::kLaunches : IntervalScope::kOneProcess;
     row.throughput_ips = 1000.0 * static_cast<double>(*row.batch_size) / p50;
     row.memory_mb = 60 + p50;
     if (*row.launches > 1) {

@@ -284,8 +284,7 @@ class Script {
         point.memory_mb = row.memory_mb;
         point.ranked = row.ranked();
         point.latency_p50_interval = row.latency_p50_interval;
-        point.launch_p50_ms =
-            {{1, p50 * 0.99}, {2, p50}, {3, p50 * 1.01}};
+        point.launch_p50_ms = {{1, p50 * 0.99}, {2, p50}, {3, p50 * 1.01}};
       }
       data_.history.push_back(point);
     }
@@ -329,7 +328,7 @@ Json comparisons(std::size_t count) {
     Json input = Json::array();
     const auto json_of = [](const Record& row) {
       return Json{{"run", row.run_id},
-                  {"launches", row.launch_p50_ms},
+                  {"launches", launch_medians_text(row.launch_p50_ms)},
                   {"launchNumber", row.launch_number ? Json(*row.launch_number) : Json()},
                   {"p50", *row.latency_p50_ms}};
     };

@@ -185,9 +185,7 @@ class TargetPlan {
       set_failure(task.row, unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
                                         "omit --dynamic-shapes"));
     if (settings_.dynamic_shapes || (usual && !fixed && !settings_.static_shapes)) {
-      task.row.shapes = !usual      ? ShapesForm::kDynamic
-                        : generates ? ShapesForm::kOpen
-                                    : ShapesForm::kExported;
+      task.row.shapes = !usual ? ShapesForm::kDynamic : generates ? ShapesForm::kOpen : ShapesForm::kExported;
       task.load.options.insert(task.load.options.end(), engine.open_extents.begin(), engine.open_extents.end());
       return;
     }
@@ -209,8 +207,8 @@ class TargetPlan {
         task.load.options.emplace_back(key, value);
       else if (given->second != value)
         set_failure(task.row, {ErrorCode::kInvalidArgument,
-                               fmt::format("--spin {} and --engine-option {}={} contradict each other", to_string(settings_.spin),
-                                           key, given->second),
+                               fmt::format("--spin {} and --engine-option {}={} contradict each other",
+                                           to_string(settings_.spin), key, given->second),
                                {},
                                "give one of them"});
     }

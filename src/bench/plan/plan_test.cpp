@@ -258,7 +258,7 @@ TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
   RunSettings settings;
   for (const Target& target : {by_load, by_compilation, fixed})
     EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.shapes, ShapesForm::kStatic) << target.engine;
-  EXPECT_EQ(plan(text_model(), {target_on("other")}, settings).at(0).row.shapes, "open");
+  EXPECT_EQ(plan(text_model(), {target_on("other")}, settings).at(0).row.shapes, ShapesForm::kOpen);
   EXPECT_THAT(plan(text_model(), {by_load}, settings).at(0).load.shape_options,
               Contains(::testing::Pair("extents", "")));
   for (const Target& target : {by_load, by_compilation})
@@ -300,7 +300,7 @@ TEST(Plan, AnEngineGetsTheFormOfShapesThatItsUsersRunUnlessAnotherIsRequested) {
   by_compilation.found.entry.open_extents = {{"reshape", "false"}};
   by_compilation.found.entry.default_shapes = {{"vision", "exported"}};
   const auto shapes = [](const PreparedModel& model, const Target& target, const RunSettings& settings) {
-    return std::string(plan(model, {target}, settings).at(0).row.shapes);
+    return std::string(to_string(plan(model, {target}, settings).at(0).row.shapes));
   };
   RunSettings usual, dynamic, fixed;
   dynamic.dynamic_shapes = fixed.static_shapes = true;

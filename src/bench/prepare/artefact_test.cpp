@@ -121,7 +121,7 @@ TEST_F(Artefacts, ACopyDoesNotOverwriteDataThatAreCalledLikeAModel) {
 
 TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   ArtefactSpec spec;
-  spec.zoo = ZooBuild{{{"model_type", "bert"}}, "BertModel", "/weights",           "abc", 7, "float16",
+  spec.zoo = ZooBuild{{{"model_type", "bert"}}, "BertModel", "/weights",      "abc", 7, "float16",
                       DType::kFloat16,          true,        KvCache::kStatic};
   spec.rounded_to = DType::kBFloat16;
   spec.perturbation = ArtefactSpec::Perturbation{DType::kFloat16, 3};

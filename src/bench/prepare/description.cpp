@@ -36,8 +36,7 @@ Result<CacheVariant> describe_graph(const ZooDescription& model, KvCache kv_cach
 // every engine, so that their rows can be compared.
 Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine, const fs::path& file) {
   ASSAY_TRY(CacheGraph graph, describe_stateful(*model.generation));
-  if (const auto built = describe_graph(model, KvCache::kRuntime, file))
-    graph.model.config_hash = built->config_hash;
+  if (const auto built = describe_graph(model, KvCache::kRuntime, file)) graph.model.config_hash = built->config_hash;
   CacheVariant variant{.artefact = {.zoo = model.build, .converter = engine},
                        .info = std::move(graph.info),
                        .generation = std::move(graph.generation),
@@ -51,8 +50,8 @@ bool runs_caches(const EngineEntry& engine, KvCache kv_cache) {
 }
 
 // Adds an error for each engine whose engine.json does not list this kind of KV cache.
-void refuse_where_missing(KvCache kv_cache, const std::vector<std::string>& engines,
-                          const EngineRegistry& registry, std::map<std::string, Result<CacheVariant>>& variants) {
+void refuse_where_missing(KvCache kv_cache, const std::vector<std::string>& engines, const EngineRegistry& registry,
+                          std::map<std::string, Result<CacheVariant>>& variants) {
   const std::string_view name = to_string(kv_cache);
   for (const std::string& engine : engines) {
     const EngineEntry* entry = registry.entry(engine);

@@ -60,8 +60,7 @@ std::string whole_mask(const ModelInfo& info) {
 
 fs::path cache_step_file(const fs::path& prompt) { return fs::path(prompt).replace_extension(".step.onnx"); }
 
-Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, KvCache kv_cache,
-                                     const std::filesystem::path& file) {
+Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, KvCache kv_cache, const std::filesystem::path& file) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
   const bool alone = kind == zoo::Generates::kFromEmptyPast;
   if (!alone && (kind == zoo::Generates::kNothing || kv_cache != KvCache::kStatic)) return no_such_cache(kv_cache);

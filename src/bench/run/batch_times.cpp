@@ -11,9 +11,9 @@ namespace {
 // Equal for cells that differ only in the batch.
 std::string work_key(const LocalTask& local) {
   const Record& row = local.task.row;
-  return fmt::format("{} {} {} {} {} {} {} {} {}", row.model, local.model_key(), to_string(row.kv_cache), target_key(row),
-                     row.sequence_length.value_or(0), row.output_tokens.value_or(0), row.streams.value_or(1),
-                     row.threads.value_or(0), row.given_shapes);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", row.model, local.model_key(), to_string(row.kv_cache),
+                     target_key(row), row.sequence_length.value_or(0), row.output_tokens.value_or(0),
+                     row.streams.value_or(1), row.threads.value_or(0), row.given_shapes);
 }
 
 }  // namespace

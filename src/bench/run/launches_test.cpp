@@ -54,7 +54,8 @@ class Launching : public ::testing::Test {
     std::vector<std::string> lines;
     lines.reserve(launches_.size());
     for (const Launch& launch : launches_)
-      lines.push_back(fmt::format("{} {} {}", *launch.row.launch_number, *launch.row.batch_size, launch.row.process));
+      lines.push_back(
+          fmt::format("{} {} {}", *launch.row.launch_number, *launch.row.batch_size, to_string(launch.row.process)));
     return lines;
   }
 
@@ -180,7 +181,7 @@ TEST_F(Launching, ResumingTriesACellThatFailedAgain) {
   ASSERT_THAT(rows_, SizeIs(1));
   EXPECT_EQ(rows_[0].status, CellStatus::kCompleted) << rows_[0].message;
   EXPECT_EQ(rows_[0].attempt_number, 2);
-  EXPECT_THAT(rows_[0].launch_p50_ms, HasSubstr("4:"));
+  EXPECT_EQ(rows_[0].launch_p50_ms.back().launch, 4);
   EXPECT_EQ(rows_[0].launches, 3);
 }
 
@@ -324,9 +325,9 @@ TEST_F(Launching, CellsThatContradictEachOtherAreLaunchedOnceMore) {
   run(contradicting(), services_in(folder_.path(), registry_));
   ASSERT_THAT(rows_, SizeIs(2));
   for (const Record& row : rows_) {
-    EXPECT_EQ(row.launches, 4) << row.launch_p50_ms;
+    EXPECT_EQ(row.launches, 4) << launch_medians_text(row.launch_p50_ms);
     EXPECT_EQ(row.planned_launches, 3);
-    EXPECT_THAT(row.launch_p50_ms, HasSubstr(" 4:"));
+    EXPECT_EQ(row.launch_p50_ms.back().launch, 4);
   }
 
   ExecutorServices services = services_in(folder_.path(), registry_);

@@ -42,7 +42,7 @@ Planned plan(std::optional<std::chrono::nanoseconds> budget) {
 
 std::vector<std::string> shapes_of(const Planned& planned) {
   std::vector<std::string> shapes;
-  for (const Task& task : planned.tasks) shapes.push_back(task.engine + " " + std::string(task.row.shapes));
+  for (const Task& task : planned.tasks) shapes.push_back(task.engine + " " + std::string(to_string(task.row.shapes)));
   return shapes;
 }
 
@@ -81,11 +81,11 @@ TEST(PlanWithinBudget, KeepsStaticShapesThatWereRequested) {
   std::vector<std::string> notes;
   settings.static_shapes = true;
   EXPECT_EQ(plan_within_budget(std::span(&model, 1), {fixes}, settings, testing::run_info(), notes)[0][0].row.shapes,
-            "static");
+            ShapesForm::kStatic);
   EXPECT_THAT(notes, IsEmpty());
   settings.static_shapes = false;
   EXPECT_EQ(plan_within_budget(std::span(&model, 1), {fixes}, settings, testing::run_info(), notes)[0][0].row.shapes,
-            "dynamic");
+            ShapesForm::kDynamic);
 }
 
 TEST(PlanWithinBudget, FindsTheDynamicTaskOfTheSameCell) {
@@ -96,7 +96,7 @@ TEST(PlanWithinBudget, FindsTheDynamicTaskOfTheSameCell) {
   dynamic.pop_back();  // batch 1
   take_dynamic_shapes(tasks, dynamic, "why");
   ASSERT_EQ(tasks.size(), 3U);
-  const std::vector<std::string> shapes{"static", "dynamic", "dynamic"};
+  const std::vector<ShapesForm> shapes{ShapesForm::kStatic, ShapesForm::kDynamic, ShapesForm::kDynamic};
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(tasks[i].shape.batch, (std::vector<std::int64_t>{1, 4, 8}).at(i));
     EXPECT_EQ(tasks[i].row.shapes, shapes[i]);

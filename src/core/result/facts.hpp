@@ -20,7 +20,7 @@ enum class Flag {
   kLimitedByMaxTime,  ///< `--max-time` left no time for all planned launches
   kNoisy,             ///< other activity disturbed the launches
   kPartial,           ///< interrupted: fewer samples than requested
-  kScaled,            ///< a smaller model than the one that was asked for
+  kScaled,            ///< a smaller model than the one that was requested
   kSeeded,            ///< random weights
   kSimulated,         ///< a device that computes no real times
   kSoftware,          ///< a device that a processor emulates
@@ -28,9 +28,18 @@ enum class Flag {
 };
 template <>
 struct WordsOf<Flag> {
-  static constexpr std::array<std::string_view, 12> kAll{
-      "doubtful_time", "few_samples", "imported", "limited_by_budget", "limited_by_max_time", "noisy",
-      "partial",       "scaled",      "seeded",   "simulated",         "software",            "unsteady"};
+  static constexpr std::array<std::string_view, 12> kAll{"doubtful_time",
+                                                         "few_samples",
+                                                         "imported",
+                                                         "limited_by_budget",
+                                                         "limited_by_max_time",
+                                                         "noisy",
+                                                         "partial",
+                                                         "scaled",
+                                                         "seeded",
+                                                         "simulated",
+                                                         "software",
+                                                         "unsteady"};
 };
 using Flags = WordSet<Flag>;
 

@@ -8,16 +8,16 @@ namespace {
 
 const WallTime kNow = *parse_iso8601("2026-03-02T12:00:00.000000Z");
 
-Record at(const char* timestamp, std::string flags = {}) {
+Record at(const char* timestamp, Flags flags = {}) {
   Record row;
   row.timestamp = timestamp;
-  row.flags = std::move(flags);
+  row.flags = flags;
   return row;
 }
 
 TEST(Newest, AnOwnResultIsNewerThanEveryImportedOne) {
   const Record own = at("2026-03-01T00:00:00.000000Z"), later = at("2026-03-02T00:00:00.000000Z");
-  const Record imported = at("2026-03-03T00:00:00.000000Z", "imported,noisy");
+  const Record imported = at("2026-03-03T00:00:00.000000Z", {Flag::kImported, Flag::kNoisy});
   EXPECT_GT(newness(later), newness(own));
   EXPECT_GT(newness(own), newness(imported));
 }
@@ -26,7 +26,7 @@ TEST(Newest, ATimeThatCannotBeTrueIsReplacedByThatOfTheIngestAndFlagged) {
   for (const char* bad : {"9999-12-31T23:59:59.000000Z", "0001-01-01T00:00:00.000000Z", "1970-01-01T00:00:00.000000Z",
                           "2026-03-03T12:00:01.000000Z", "12026-03-02T12:00:00Z", "yesterday", "2026-02-30T00:00:00Z",
                           "2026-03-02 12:00:00", "20260302_120000"}) {
-    Record row = at(bad, "noisy");
+    Record row = at(bad, {Flag::kNoisy});
     correct_time(row, kNow);
     EXPECT_EQ(row.timestamp, iso8601(kNow)) << bad;
     EXPECT_EQ(row.flags, Flags({Flag::kDoubtfulTime, Flag::kNoisy})) << bad;

@@ -32,6 +32,11 @@ Record full_record() {
           if constexpr (std::is_same_v<Value, Number>) value = 0.1 * static_cast<double>(n);
           if constexpr (std::is_same_v<Value, CellStatus>) value = CellStatus::kUnavailable;
           if constexpr (std::is_same_v<Value, Verification>) value = Verification::kIllConditioned;
+          if constexpr (std::is_same_v<Value, Flags>) value = {Flag::kNoisy, Flag::kSeeded};
+          if constexpr (std::is_same_v<Value, StopReasons>) value = {StopReason::kMaxTime, StopReason::kFailure};
+          if constexpr (std::is_same_v<Value, LaunchMedians>) value = {{2, 0.1 * static_cast<double>(n)}, {5, 1e-7}};
+          if constexpr (requires { WordsOf<typename Value::value_type>::kAll; })
+            value = static_cast<typename Value::value_type>(1);  // no default of a key
         },
         field.member);
   }
@@ -128,7 +133,7 @@ TEST(Keys, HashWhatDiffersFromTheHashDefaultAndAbsentMeansTheDefault) {
   EXPECT_EQ(task_key(record), key);
   record.kv_cache = KvCache::kStatic;
   EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nkv_cache=\"static\"\n");
-  record.kv_cache = "";
+  record.kv_cache.reset();
   record.method_version = 2;
   EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nmethod_version=2\n");
 }
@@ -137,21 +142,21 @@ TEST(Keys, AFieldThatIsAddedChangesNoOldKeyOfAnyEngine) {
   std::vector<Field> fields(result_fields().begin(), result_fields().end());
   Record record = full_record();
   record.engine = "onnxruntime";
-  record.process.clear();  // represents the new field, which older rows do not have
+  record.host.clear();  // represents the new field, which older rows do not have
   const std::string before = key_text(record, KeyKind::kTask, fields);
-  std::ranges::find(fields, "process", &Field::name)->key =
+  std::ranges::find(fields, "host", &Field::name)->key =
       Hashing{.in_task_key = true, .in_series_key = true}.unless("static").unless("xla", "dynamic");
   const auto text = [&](const char* engine, const char* value) {
     Record changed = record;
     changed.engine = engine;
-    changed.process = value;
+    changed.host = value;
     return key_text(changed, KeyKind::kTask, fields);
   };
   EXPECT_EQ(text("onnxruntime", ""), before);
   EXPECT_EQ(text("onnxruntime", "static"), before) << "the meaning of this engine's rows before the field existed";
-  EXPECT_THAT(text("onnxruntime", "dynamic"), HasSubstr("process=\"dynamic\"\n"));
+  EXPECT_THAT(text("onnxruntime", "dynamic"), HasSubstr("host=\"dynamic\"\n"));
   EXPECT_EQ(text("xla", "dynamic"), text("xla", ""));
-  EXPECT_THAT(text("xla", "static"), HasSubstr("process=\"static\"\n"));
+  EXPECT_THAT(text("xla", "static"), HasSubstr("host=\"static\"\n"));
   std::ranges::reverse(fields);
   EXPECT_EQ(text("onnxruntime", "static"), before) << "the order of the table does not matter";
 }
@@ -210,8 +215,9 @@ TEST(Flags, AreASortedSet) {
   record.flags.add(Flag::kNoisy);
   record.flags.add(Flag::kSeeded);
   EXPECT_EQ(record.flags, Flags({Flag::kNoisy, Flag::kSeeded}));
-  EXPECT_TRUE(record.flags.has("noisy"));
-  EXPECT_FALSE(record.flags.has("seed"));
+  EXPECT_TRUE(record.flags.has(Flag::kNoisy));
+  EXPECT_FALSE(record.flags.has(Flag::kPartial));
+  EXPECT_EQ(record.flags.text(), "noisy,seeded");
 }
 
 TEST(Flags, SimulatedSoftwareAndUnverifiedCellsAreNotRanked) {
@@ -239,11 +245,11 @@ Record ranked_row(double low, double p50, double high) {
 }
 
 TEST(Ranked, UnsteadyAndPartialCellsAreNot) {
-  for (const std::string_view name : {Flag::kUnsteady, Flag::kPartial, Flag::kSimulated, Flag::kSoftware}) {
+  for (const Flag flag : {Flag::kUnsteady, Flag::kPartial, Flag::kSimulated, Flag::kSoftware}) {
     Record record = ranked_row(9.9, 10, 10.1);
     EXPECT_TRUE(record.ranked());
-    record.flags.add(name);
-    EXPECT_FALSE(record.ranked()) << name;
+    record.flags.add(flag);
+    EXPECT_FALSE(record.ranked()) << to_string(flag);
   }
 }
 
@@ -291,7 +297,7 @@ TEST(Status, NamesGoBothWays) {
   for (int i = 0; i <= static_cast<int>(CellStatus::kSkipped); ++i)
     EXPECT_EQ(from_word<CellStatus>(to_string(static_cast<CellStatus>(i))), static_cast<CellStatus>(i));
   for (int i = 0; i <= static_cast<int>(Verification::kIllConditioned); ++i)
-    EXPECT_EQ(verification_from(to_string(static_cast<Verification>(i))), static_cast<Verification>(i));
+    EXPECT_EQ(from_word<Verification>(to_string(static_cast<Verification>(i))), static_cast<Verification>(i));
   EXPECT_EQ(from_word<CellStatus>("ok"), std::nullopt);
 }
 

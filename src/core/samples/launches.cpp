@@ -43,7 +43,9 @@ int severity(Verification verification) {
   return static_cast<int>(std::ranges::find(kOrder, verification) - kOrder.begin());
 }
 /// As the enumeration has them: the worst is the last.
-int severity(const Word<stats::SteadyClass>& steady_class) { return steady_class ? static_cast<int>(*steady_class) : -1; }
+int severity(const Word<stats::SteadyClass>& steady_class) {
+  return steady_class ? static_cast<int>(*steady_class) : -1;
+}
 
 double error_over_limit(const Record& row) {
   if (row.rms_error && row.rms_limit.value_or(0) > 0) return *row.rms_error / *row.rms_limit;
@@ -124,8 +126,7 @@ void say_fewer_launches(const std::vector<const Record*>& all, const std::vector
 /// The worst class such that more than a third of the launches have it or a worse one.
 Word<stats::SteadyClass> common_steady_class(const std::vector<const Record*>& rows) {
   std::vector<const Record*> worst_first = rows;
-  std::ranges::stable_sort(worst_first, std::greater(),
-                           [](const Record* row) { return severity(row->steady_class); });
+  std::ranges::stable_sort(worst_first, std::greater(), [](const Record* row) { return severity(row->steady_class); });
   return worst_first[worst_first.size() / 3]->steady_class;
 }
 

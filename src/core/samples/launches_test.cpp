@@ -66,7 +66,7 @@ TEST(Launches, OneLaunchKeepsItsOwnStatisticsAndSaysThatItIsOneProcess) {
   Record expected = only.row;
   expected.launches = 1;
   expected.latency_p50_interval = IntervalScope::kOneProcess;
-  expected.launch_p50_ms = "3:" + std::to_string(only.row.latency_p50_ms.value()).substr(0, 5);
+  expected.launch_p50_ms = {{3, only.row.latency_p50_ms.value()}};
   EXPECT_EQ(to_json(combined({only})), to_json(expected));
 }
 
@@ -78,7 +78,7 @@ TEST(Launches, TheMedianIsTheGeometricMeanOfTheLaunchesWithStudentsInterval) {
   EXPECT_EQ(cell.latency_p50_ns, std::llround(*cell.latency_p50_ms * 1e6));
   EXPECT_EQ(cell.launches, 3);
   EXPECT_EQ(cell.latency_p50_interval, IntervalScope::kLaunches);
-  EXPECT_EQ(cell.launch_p50_ms, "1:2.019 2:3.019 4:4.019");
+  EXPECT_EQ(launch_medians_text(cell.launch_p50_ms), "1:2.019 2:3.019 4:4.019");
   const stats::LaunchEstimate estimate = stats::estimate_over_launches(medians);
   EXPECT_EQ(cell.latency_p50_low_ms, estimate.interval->low);
   EXPECT_EQ(cell.latency_p50_high_ms, estimate.interval->high);
@@ -214,19 +214,19 @@ TEST(Launches, ALaunchThatFailedMakesTheCellFailAndTheOthersAreMeasured) {
 
 TEST(Launches, MemoryIsThatOfFreshProcessesIfThereAreAny) {
   std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
-  const auto set = [&](std::size_t i, const char* source, double mb) {
+  const auto set = [&](std::size_t i, MemorySource source, double mb) {
     launches[i].row.memory_source = source;
     launches[i].row.memory_mb = mb;
     launches[i].row.memory_model_mb = mb / 2;
-    launches[i].row.process = std::string(source) == "process" ? "fresh" : "warm";
+    launches[i].row.process = source == MemorySource::kProcess ? Process::kFresh : Process::kWarm;
   };
-  set(0, "process_warm", 900), set(1, "process", 100), set(2, "process", 110);
+  set(0, MemorySource::kWarmProcess, 900), set(1, MemorySource::kProcess, 100), set(2, MemorySource::kProcess, 110);
   Record cell = combined(launches);
   EXPECT_EQ(cell.memory_mb, 110);
   EXPECT_EQ(cell.memory_model_mb, 55);
   EXPECT_EQ(cell.memory_source, MemorySource::kProcess);
   EXPECT_EQ(cell.process, Process::kFresh);
-  set(1, "process_warm", 950), set(2, "process_warm", 910);
+  set(1, MemorySource::kWarmProcess, 950), set(2, MemorySource::kWarmProcess, 910);
   cell = combined(launches);
   EXPECT_EQ(cell.memory_mb, 950) << "upper bounds only";
   EXPECT_EQ(cell.memory_source, MemorySource::kWarmProcess);
@@ -282,7 +282,7 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
   EXPECT_EQ(combined(launches).message, "padded inputs") << "nobody knows why";
   launches[1].row.flags.add(Flag::kLimitedByMaxTime);
   Record cell = combined(launches);
-  EXPECT_EQ(cell.flags, Flag::kLimitedByMaxTime);
+  EXPECT_EQ(cell.flags, Flags({Flag::kLimitedByMaxTime}));
   EXPECT_EQ(cell.message,
             "padded inputs; 2 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)");
   launches.emplace_back(3, kMs);
@@ -318,7 +318,7 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   Record cell = cell_of();
   EXPECT_EQ(cell.status, CellStatus::kCompleted);
   EXPECT_EQ(cell.launches, 2);
-  EXPECT_EQ(cell.flags, Flag::kLimitedByBudget);
+  EXPECT_EQ(cell.flags, Flags({Flag::kLimitedByBudget}));
   EXPECT_EQ(cell.message, "2 of 3 launches: --budget left no time for more");
   EXPECT_EQ(cell.timestamp, launches[1].row.timestamp);
   launches.emplace_back(3, kMs);

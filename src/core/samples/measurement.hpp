@@ -48,8 +48,8 @@ struct MeasurePlan {
 
 /// The result of measuring one bound shape. A failure while sampling is a result: the samples before it are kept.
 struct Measurement {
-  Samples samples;                    ///< all of the steady window, warm-up excluded
-  std::size_t steady_from = 0;        ///< samples before this index are not used for statistics
+  Samples samples;              ///< all of the steady window, warm-up excluded
+  std::size_t steady_from = 0;  ///< samples before this index are not used for statistics
   stats::SteadyClass steady_class = stats::SteadyClass::kFlat;
   std::int64_t warmup_iterations = 0;
   std::int64_t warmup_ns = 0;

@@ -185,7 +185,8 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   if (known) {
     record.steady_class = measurement.steady_class;
     record.relative_half_width = measurement.relative_half_width;
-    if (measurement.steady_class == stats::SteadyClass::kUnsteady || measurement.steady_class == stats::SteadyClass::kSlowdown)
+    if (measurement.steady_class == stats::SteadyClass::kUnsteady ||
+        measurement.steady_class == stats::SteadyClass::kSlowdown)
       record.flags.add(Flag::kUnsteady);
     if (measurement.loop_ns > 0)
       record.wall_time_per_iteration_ns = static_cast<double>(measurement.loop_ns) / static_cast<double>(all.size());

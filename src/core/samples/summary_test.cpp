@@ -237,8 +237,8 @@ TEST(Summary, KeepsTheSamplesOfALostWorker) {
   summarise(Measurement{}, one_stream(40), 1, record);
   EXPECT_EQ(record.iterations, 40);
   EXPECT_EQ(record.latency_p50_ms, 20.0);
-  EXPECT_EQ(record.stop_reason, "");
-  EXPECT_EQ(record.steady_class, "");
+  EXPECT_TRUE(record.stop_reason.empty());
+  EXPECT_EQ(record.steady_class, std::nullopt);
   EXPECT_EQ(record.warmup_iterations, std::nullopt);
 }
 

@@ -31,7 +31,8 @@ std::string key_word(std::string text) {
 
 std::string_view unusual_shapes(const Record& row) {
   const EngineEntry* engine = own_engine(row.engine);
-  if (engine == nullptr || !engine->gets_exported_shapes(row.family)) return row.shapes == ShapesForm::kDynamic ? "dynamic" : "";
+  if (engine == nullptr || !engine->gets_exported_shapes(row.family))
+    return row.shapes == ShapesForm::kDynamic ? "dynamic" : "";
   // "open" is partly static, but a model that generates has open extents in either form.
   const bool fixed = row.shapes == ShapesForm::kStatic || (row.shapes == ShapesForm::kOpen && !row.output_tokens);
   return fixed ? "static" : "";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/analyse/analyse.hpp"
+#include "core/result/launch_medians.hpp"
 #include "core/traits/cell.hpp"
 #include "core/traits/inconsistency.hpp"
 
@@ -53,7 +54,7 @@ Record alone(Record r) {
 
 /// The same with other medians of its launches.
 Record with_launches(Record r, const std::string& medians) {
-  r.launch_p50_ms = medians;
+  r.launch_p50_ms = *parse_launch_medians(medians);
   return r;
 }
 
@@ -83,7 +84,7 @@ TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
 TEST(ShapeKey, NamesTheFormOfShapesThatIsNotTheDefaultOfTheEngine) {
   const auto key = [](const char* engine, const char* shapes, Count tokens = {}) {
     Record r = row("m", "cpu", engine, 1);
-    r.shapes = shapes;
+    r.shapes = from_word<ShapesForm>(shapes);
     r.output_tokens = tokens;
     return shape_key(r);
   };

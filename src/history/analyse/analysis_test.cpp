@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/analyse/analysis.hpp"
+#include "core/result/launch_medians.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "history/analyse/compare.hpp"
+#include "core/result/launch_medians.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ Record cell(const std::string& medians, double p50 = 1) {
   row.latency_p50_ms = p50;
   row.latency_p50_low_ms = p50 * 0.999;
   row.latency_p50_high_ms = p50 * 1.001;
-  row.launch_p50_ms = medians;
+  row.launch_p50_ms = *parse_launch_medians(medians);
   return row;
 }
 

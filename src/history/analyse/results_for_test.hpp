@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launch_medians.hpp"
 #include "core/result/record.hpp"
 #include "history/store/dataset.hpp"
 

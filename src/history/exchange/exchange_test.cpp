@@ -253,7 +253,7 @@ TEST_F(ExchangeFiles, ANewerRunOfASeriesIsTheCellAndTheOlderIsHistory) {
 // The rule of cells_latest.sql, of which the database's dataset is made.
 TEST(CellOfSeries, IsTheNewestThatHasATimeOrAVerdictThatHolds) {
   const auto row = [](const char* time, CellStatus status, Verification verification, Number p50 = {},
-                      const char* flags = "") {
+                      Flags flags = {}) {
     Record record;
     record.timestamp = time;
     record.status = status;
@@ -274,7 +274,7 @@ TEST(CellOfSeries, IsTheNewestThatHasATimeOrAVerdictThatHolds) {
   EXPECT_EQ(cell({timed, row("2", CellStatus::kCompleted, Verification::kVerified, 9)}), 1);
   EXPECT_EQ(cell({skipped, timed}), 1);
   EXPECT_EQ(cell({timed, row("2", CellStatus::kSkipped, Verification::kUnverified)}), 0);
-  EXPECT_EQ(cell({timed, row("2", CellStatus::kCompleted, Verification::kVerified, 9, "partial")}), 0);
+  EXPECT_EQ(cell({timed, row("2", CellStatus::kCompleted, Verification::kVerified, 9, {Flag::kPartial})}), 0);
   EXPECT_EQ(cell({timed, wrong}), 1);
   EXPECT_EQ(cell({wrong, verified}), 1) << "corrected";
   EXPECT_EQ(cell({timed, wrong, verified}), 0) << "corrected: the time holds again";

@@ -268,10 +268,11 @@ TEST_F(CellsTest, DerivingAllRowsAgainGivesTheSame) {
 }
 
 TEST_F(CellsTest, TheViewRanksAsTheProgramDoes) {
-  const char* flag_sets[] = {"", "noisy", "unsteady", "few_samples,noisy", "simulated", "partial"};
+  const Flags flag_sets[] = {
+      {}, {Flag::kNoisy}, {Flag::kUnsteady}, {Flag::kFewSamples, Flag::kNoisy}, {Flag::kSimulated}, {Flag::kPartial}};
   int cell = 0;
   std::vector<Made> made;
-  for (const char* flags : flag_sets)
+  for (const Flags flags : flag_sets)
     for (const char* quality : {"ok", "few_samples(n=3<6)"})
       for (const double width : {0.05, 0.1, 0.3, 0.6, -1.0})
         for (const bool several : {false, true}) {

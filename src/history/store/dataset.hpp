@@ -44,7 +44,7 @@ struct HistoryPoint {
   Verification verification = Verification::kUnverified;
   bool ranked = false;  ///< Record::ranked()
   Number p50_ms{}, p50_low_ms{}, p50_high_ms{}, throughput_ips{}, memory_mb{};
-  Number mean_ms{};             ///< all that some imported results have
+  Number mean_ms{};                    ///< all that some imported results have
   Word<MemorySource> memory_source{};  ///< peaks of different sources are not compared
   std::int64_t launches = 0;
   std::int32_t refusal = -1;  ///< why it is `unavailable` or `skipped`: index into Dataset::refusals; -1: it is neither

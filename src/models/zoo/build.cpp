@@ -92,8 +92,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   if (precision != DType::kFloat32 && precision != DType::kFloat16 && precision != DType::kBFloat16)
     return unsupported("precision", request.precision, "built are float32, float16 and bfloat16");
   if (request.kv_cache != KvCache::kGrowing && request.part != Part::kDecode)
-    return unsupported("kv_cache", std::string(to_string(request.kv_cache)),
-                       "only a decode graph has this KV cache");
+    return unsupported("kv_cache", std::string(to_string(request.kv_cache)), "only a decode graph has this KV cache");
 
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
   GraphBuilder graph(config.model_class());

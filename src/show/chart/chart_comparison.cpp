@@ -79,7 +79,8 @@ void set_ratio(const Sides& sides, ComparedCell& line) {
     return;
   }
   const auto of_launches = [](const Record& row) {
-    return row.latency_p50_interval == IntervalScope::kLaunches && row.latency_p50_low_ms.value_or(0) > 0 && row.latency_p50_high_ms;
+    return row.latency_p50_interval == IntervalScope::kLaunches && row.latency_p50_low_ms.value_or(0) > 0 &&
+           row.latency_p50_high_ms;
   };
   if (!of_launches(a) || !of_launches(b)) return;
   line.low = *b.latency_p50_low_ms / *a.latency_p50_high_ms;

@@ -151,7 +151,8 @@ std::vector<Chart> memory_scaling(const Source& source) {
       constexpr double kSmallest = 3, kStep = 1.1;
       row.high =
           kSmallest + kStep * std::log2(static_cast<double>(std::max<std::int64_t>(record.batch_size.value_or(1), 1)));
-      row.style = (record.memory_source == MemorySource::kWarmProcess ? kHollow : 0) | (is_simulated(record) ? kHatched : 0);
+      row.style =
+          (record.memory_source == MemorySource::kWarmProcess ? kHollow : 0) | (is_simulated(record) ? kHatched : 0);
       shown.push_back(&record);
       const auto [place, added] = names.try_emplace(record.model, row);
       if (!added && *place->second.value < *row.value) place->second = row;

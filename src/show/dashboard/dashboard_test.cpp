@@ -45,7 +45,7 @@ Record measured(const std::string& model, const std::string& engine, double p50_
   row.latency_p50_ns = 5'000'000'000;
   row.throughput_ips = 1000 / p50_ms;
   row.launches = row.planned_launches = 3;
-  row.launch_p50_ms = "1:" + std::to_string(p50_ms) + " 2:" + std::to_string(p50_ms) + " 3:" + std::to_string(p50_ms);
+  row.launch_p50_ms = {{1, p50_ms}, {2, p50_ms}, {3, p50_ms}};
   return row;
 }
 
@@ -382,7 +382,7 @@ TEST(Reproduce, RepeatsAnAdaptiveCellWithAsManyInferencesAsALaunchHad) {
   row.measure_plan = "adaptive";
   row.iterations = 900;
   row.data_source = "synthetic";
-  row.kv_cache = "";
+  row.kv_cache.reset();
   row.spin = Spin::kRuntime;
   row.streams = 1;
   EXPECT_EQ(reproduce_command(row),
@@ -393,7 +393,7 @@ TEST(Reproduce, RepeatsAnAdaptiveCellWithAsManyInferencesAsALaunchHad) {
 TEST(Reproduce, RequestsTheFormOfShapesOnlyWhereItIsNotTheDefaultOfTheEngine) {
   const auto command = [](const char* engine, const char* shapes) {
     Record row = measured("bert", engine, 4);
-    row.shapes = shapes;
+    row.shapes = from_word<ShapesForm>(shapes);
     return reproduce_command(row);
   };
   EXPECT_THAT(command("onnxruntime", "exported"), Not(HasSubstr("-shapes")));

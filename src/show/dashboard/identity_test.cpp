@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/json.hpp"
+#include "core/result/launch_medians.hpp"
 #include "core/traits/cell.hpp"
 #include "history/analyse/analysis.hpp"
 #include "history/store/dataset.hpp"

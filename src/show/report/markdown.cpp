@@ -201,12 +201,13 @@ std::string generation_table(const std::vector<Record>& rows) {
   std::string out;
   for (const Record& row : rows)
     if (row.ttft_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), std::string(to_string(row.kv_cache)), show_ttft(row),
-                      show_interval(row.ttft_p50_ms, row.ttft_p50_low_ms, row.ttft_p50_high_ms),
-                      row.ttft_samples ? std::to_string(*row.ttft_samples) : "–", show(row.ttft_p99_ms), show_tpot(row),
-                      show_interval(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms), show(row.tpot_p99_ms),
-                      show(row.tpot_ms), show(row.tokens_per_second), show(row.total_tokens_per_second),
-                      show(row.prompt_tokens_per_second)});
+      out +=
+          line_of({row.model, target_key(row), shape_key(row), verdict_text(row), std::string(to_string(row.kv_cache)),
+                   show_ttft(row), show_interval(row.ttft_p50_ms, row.ttft_p50_low_ms, row.ttft_p50_high_ms),
+                   row.ttft_samples ? std::to_string(*row.ttft_samples) : "–", show(row.ttft_p99_ms), show_tpot(row),
+                   show_interval(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms), show(row.tpot_p99_ms),
+                   show(row.tpot_ms), show(row.tokens_per_second), show(row.total_tokens_per_second),
+                   show(row.prompt_tokens_per_second)});
   if (out.empty()) return out;
   return "#### Generation\n\n" +
          heading({"Model", "Hardware", "Shape", "Verdict", "KV cache", "TTFT p50 (ms)", "95 % interval", "Prompts",

@@ -568,7 +568,7 @@ TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
        {summary_table(input, false, 1000), bench_console(input, {}, 1000), markdown_report(input)})
     EXPECT_THAT(text, AllOf(HasSubstr("2 of 3"), HasSubstr("Fewer launches than planned: " + why + ".")));
   EXPECT_EQ(results_json(input)["results"][1]["planned_launches"], 3);
-  EXPECT_THAT(csv_table(input.rows), HasSubstr(std::string(Flag::kLimitedByMaxTime)));
+  EXPECT_THAT(csv_table(input.rows), HasSubstr(std::string(to_string(Flag::kLimitedByMaxTime))));
   row.launches = 3;
   row.launch_p50_ms = *parse_launch_medians("1:16 2:16 3:16");
   EXPECT_THAT(summary_table(input, false, 200), Not(HasSubstr("Fewer launches")));

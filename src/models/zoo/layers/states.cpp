@@ -27,8 +27,7 @@ Status States::finish() {
                        "this architecture keeps nothing from one run to the next");
   }
   if (kv_cache_ != KvCache::kGrowing && !kv_cache_taken_) {
-    return unsupported("kv_cache", std::string(to_string(kv_cache_)),
-                       "this architecture has a growing KV cache only");
+    return unsupported("kv_cache", std::string(to_string(kv_cache_)), "this architecture has a growing KV cache only");
   }
   for (StateTensor& state : tensors_) {
     if (part_ == Part::kDecode) graph_->move_input_last(state.input);
