@@ -23,6 +23,7 @@ enum class ErrorCode {
   kStoreBusy,           ///< another process has the database open
   kCancelled,           ///< the user interrupted
   kInternal,            ///< the environment failed (disk full, I/O error) or assay has a bug
+  kFixedShape,          ///< a model or its data has a fixed batch, and another was requested
 };
 
 /// The stored name: "invalid_argument", "not_found", …

@@ -129,7 +129,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, int 
   return row;
 }
 
-Record ended(Record row, CellStatus status, std::string_view reason, const char* message) {
+Record ended(Record row, CellStatus status, Word<Reason> reason, const char* message) {
   row.status = status;
   row.reason_code = reason;
   row.message = message;
@@ -140,15 +140,15 @@ Record ended(Record row, CellStatus status, std::string_view reason, const char*
 void add_shapes(Dataset& data, const Record& row, std::int64_t id) {
   constexpr double kCodes = 65535;
   for (std::int64_t launch = 1; launch <= 3; ++launch) {
-    LaunchShape shape;
-    shape.result_id = id;
-    shape.launch_number = launch;
-    shape.samples = 220;
-    shape.steady = 200;
-    shape.low_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 0.95e6);
-    shape.high_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 2.4e6);
-    shape.window_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 1.02e6 * 220);
-    shape.first_steady_bin = 9;
+    SampleDistribution distribution;
+    distribution.result_id = id;
+    distribution.launch_number = launch;
+    distribution.samples = 220;
+    distribution.steady = 200;
+    distribution.low_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 0.95e6);
+    distribution.high_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 2.4e6);
+    distribution.window_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 1.02e6 * 220);
+    distribution.first_steady_bin = 9;
     // The percentiles of measured(), so that they lie on the curve.
     constexpr std::pair<double, double> kShares[] = {{0, 0.955},   {0.5, 1},    {0.9, 1.09},
                                                      {0.95, 1.16}, {0.99, 1.4}, {1, 2.35}};
@@ -159,15 +159,16 @@ void add_shapes(Dataset& data, const Record& row, std::int64_t id) {
       const auto [p, x] = kShares[at - 1];
       const double time = (x + (share - p) / (kShares[at].first - p) * (kShares[at].second - x)) *
                           (1 + 0.002 * static_cast<double>(launch - 2));
-      shape.quantiles.push_back(static_cast<std::uint16_t>(kCodes * std::log(time / 0.95) / std::log(2.4 / 0.95)));
+      distribution.quantiles.push_back(
+          static_cast<std::uint16_t>(kCodes * std::log(time / 0.95) / std::log(2.4 / 0.95)));
     }
     for (int bin = 0; bin < 100; ++bin) {
       const double level = bin < 9 ? 0.6 - 0.055 * bin : 0.07 + 0.02 * noise(fmt::format("{} {}", bin, launch));
-      shape.bins.push_back(static_cast<std::uint16_t>(kCodes * std::max(0.0, level - 0.03)));
-      shape.bins.push_back(static_cast<std::uint16_t>(kCodes * level));
-      shape.bins.push_back(static_cast<std::uint16_t>(kCodes * (level + 0.05 + (bin % 31 == 17 ? 0.3 : 0.0))));
+      distribution.bins.push_back(static_cast<std::uint16_t>(kCodes * std::max(0.0, level - 0.03)));
+      distribution.bins.push_back(static_cast<std::uint16_t>(kCodes * level));
+      distribution.bins.push_back(static_cast<std::uint16_t>(kCodes * (level + 0.05 + (bin % 31 == 17 ? 0.3 : 0.0))));
     }
-    data.shapes.push_back(std::move(shape));
+    data.distributions.push_back(std::move(distribution));
   }
 }
 
@@ -234,7 +235,7 @@ Dataset one_cell() {
   row.launch_p50_ms.clear();
   add(data, row);
   add_shapes(data, row, 1);
-  data.shapes.resize(1);
+  data.distributions.resize(1);
   add_runs(data, "laboratory", 1);
   return data;
 }
@@ -247,7 +248,7 @@ Dataset normal() {
       const std::string target = std::string(place.hardware) + "@" + place.engine;
       if (target == "cuda@onnxruntime") {
         if (std::string_view(model.name) != "bert") continue;
-        add(data, ended(row_of(model, place, 1, minute++), CellStatus::kUnavailable, reason::kNoRuntime,
+        add(data, ended(row_of(model, place, 1, minute++), CellStatus::kUnavailable, Reason::kNoRuntime,
                         "no libonnxruntime_providers_cuda.so"));
         continue;
       }
@@ -255,16 +256,18 @@ Dataset normal() {
         const Record row = measured(model, place, batch, minute++);
         if (target == "qnn@onnxruntime" && (std::string_view(model.name) != "bert" || batch > 1)) continue;
         if (std::string_view(model.name) == "clip" && target == "cpu@openvino") {
-          add(data, ended(row, CellStatus::kUnsupported, "unsupported", "openvino has no kernel for an operator"));
+          add(data,
+              ended(row, CellStatus::kUnsupported, Reason::kUnsupported, "openvino has no kernel for an operator"));
         } else if (std::string_view(model.name) == "vit" && target == "openvino@openvino" && batch == 8) {
-          Record wrong = ended(row, CellStatus::kWrong, "mismatch", "logits: error 0.5 is over its limit 0.0001");
+          Record wrong =
+              ended(row, CellStatus::kWrong, Reason::kMismatch, "logits: error 0.5 is over its limit 0.0001");
           wrong.max_abs_error = 0.5;
           wrong.verification = Verification::kWrong;
           add(data, wrong);
         } else if (std::string_view(model.name) == "whisper-tiny" && target == "cpu@openvino") {
-          add(data, ended(row, CellStatus::kFailed, "worker_died", "the worker died of SIGSEGV"));
+          add(data, ended(row, CellStatus::kFailed, Reason::kWorkerDied, "the worker died of SIGSEGV"));
         } else if (std::string_view(model.name) == "gpt2" && batch == 32) {
-          add(data, ended(row, CellStatus::kSkipped, reason::kNoTime, "estimated at 14 s a run"));
+          add(data, ended(row, CellStatus::kSkipped, Reason::kNoTime, "estimated at 14 s a run"));
         } else {
           add(data, row);
         }
@@ -295,9 +298,9 @@ Dataset thirty_models() {
       for (const std::int64_t batch : {1, 8}) {
         const Record row = measured(model, kPlaces[place], batch, minute++);
         if ((i * 7 + place * 3 + static_cast<std::size_t>(batch)) % 23 == 0)
-          add(data, ended(row, CellStatus::kFailed, "worker_died", "the worker died"));
+          add(data, ended(row, CellStatus::kFailed, Reason::kWorkerDied, "the worker died"));
         else if ((i + place) % 13 == 5 && place > 0)
-          add(data, ended(row, CellStatus::kUnsupported, "unsupported", "no kernel"));
+          add(data, ended(row, CellStatus::kUnsupported, Reason::kUnsupported, "no kernel"));
         else
           add(data, row);
       }

@@ -16,7 +16,7 @@ void add_unsupported(Dataset& data, const Record& like) {
     row.series_key += hardware;
     row.task_key += hardware;
     row.status = CellStatus::kUnsupported;
-    row.reason_code = "unsupported";
+    row.reason_code = Reason::kUnsupported;
     row.effective_precision.clear();
     row.latency_p50_ms = row.max_abs_error = {};
     data.ids.push_back(static_cast<std::int64_t>(data.cells.size()) + 1);

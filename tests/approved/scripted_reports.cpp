@@ -144,7 +144,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   return row;
 }
 
-Record ended(Record row, CellStatus status, std::string_view reason, std::string message, std::string hint = {}) {
+Record ended(Record row, CellStatus status, Word<Reason> reason, std::string message, std::string hint = {}) {
   row.status = status;
   row.reason_code = reason;
   row.message = std::move(message);
@@ -243,23 +243,23 @@ ReportInput whole_run() {
   Record wrong = measured(kBert, kOpenvino, 8, 20);
   wrong.verification = Verification::kWrong;
   wrong.max_abs_error = 0.5;
-  rows.push_back(ended(wrong, CellStatus::kWrong, "mismatch", "logits: error 0.5 is over its limit 1e-05"));
+  rows.push_back(ended(wrong, CellStatus::kWrong, Reason::kMismatch, "logits: error 0.5 is over its limit 1e-05"));
   Record simulated = measured(kBert, kSimulator, 1, 500);
   simulated.flags.add(Flag::kSimulated);
   rows.push_back(simulated);
-  rows.push_back(ended(row_of(kBert, kCuda, 0), CellStatus::kUnavailable, reason::kNoRuntime,
+  rows.push_back(ended(row_of(kBert, kCuda, 0), CellStatus::kUnavailable, Reason::kNoRuntime,
                        "no libonnxruntime_providers_cuda.so beside libonnxruntime.so.1.30.0",
                        "run `./assay run --hardware cuda` in a checkout"));
 
   rows.push_back(measured(kVit, kCpu, 1, 2));
   rows.push_back(
-      ended(row_of(kVit, kCpu, 4), CellStatus::kSkipped, reason::kNoTime,
+      ended(row_of(kVit, kCpu, 4), CellStatus::kSkipped, Reason::kNoTime,
             "one inference of this default batch is estimated at 42 s, extrapolated from the reference's run",
             "--batch-sizes 4 measures it"));
   Record unsteady = measured(kVit, kOpenvino, 1, 2.0078125);
   unsteady.flags.add(Flag::kUnsteady);
   rows.push_back(unsteady);
-  rows.push_back(ended(row_of(kVit, kOpenvino, 4), CellStatus::kFailed, "worker_died",
+  rows.push_back(ended(row_of(kVit, kOpenvino, 4), CellStatus::kFailed, Reason::kWorkerDied,
                        "the openvino worker died of SIGSEGV (segmentation fault); its log ends with: | pool |"));
   rows.back().attempt_id = "attempt-2";
 
@@ -267,11 +267,11 @@ ReportInput whole_run() {
   degenerate.verification = Verification::kDegenerate;
   degenerate.message = "the reference's output prob_1 is the same for two different inputs";
   rows.push_back(degenerate);
-  rows.push_back(ended(row_of(kLight, kCpu, 4), CellStatus::kUnsupported, reason::kFixedShape, "the file's batch is 1",
+  rows.push_back(ended(row_of(kLight, kCpu, 4), CellStatus::kUnsupported, Reason::kFixedShape, "the file's batch is 1",
                        "--batch-sizes 1"));
 
   for (const Place& place : {kCpu, kOpenvino, kSimulator})
-    rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, reason::kNotBuilt,
+    rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, Reason::kNotBuilt,
                          "architecture t5 is not built in this version of assay"));
 
   rows.push_back(generated(kCpu, 1, 320));
@@ -303,7 +303,7 @@ ReportInput interrupted_run() {
   input.partly = {partly.attempt_id};
   input.rows = {kept, measured(kBert, kCpu, 4, 16), partly, cut_short};
   for (const Record& row : {row_of(kVit, kCpu, 4), row_of(kVit, kOpenvino, 1), row_of(kVit, kOpenvino, 4)})
-    input.rows.push_back(ended(row, CellStatus::kSkipped, to_string(ErrorCode::kCancelled), "interrupted before it ran",
+    input.rows.push_back(ended(row, CellStatus::kSkipped, Reason::kCancelled, "interrupted before it ran",
                                "run the same command with --resume"));
   return input;
 }
@@ -327,7 +327,8 @@ ReportInput some_rows() {
 std::vector<Record> history() {
   std::vector<Record> rows = whole_run().rows;
   // An older failure of a cell that works now, and text that a spreadsheet would run.
-  Record older = ended(rows[0], CellStatus::kFailed, "timeout", "the onnxruntime worker did not answer within 600 s");
+  Record older =
+      ended(rows[0], CellStatus::kFailed, Reason::kTimeout, "the onnxruntime worker did not answer within 600 s");
   older.timestamp = "2026-03-01T00:00:00.000000Z";
   rows.insert(rows.begin(), older);
   return rows;

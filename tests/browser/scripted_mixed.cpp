@@ -128,7 +128,7 @@ class Mixed {
       row.effective_precision.clear();
       row.config_hash.clear();
       row.status = one_in(2) ? CellStatus::kFailed : CellStatus::kUnavailable;
-      row.reason_code = row.status == CellStatus::kFailed ? "worker_died" : "no_hardware";
+      row.reason_code = row.status == CellStatus::kFailed ? Reason::kWorkerDied : Reason::kNoHardware;
       row.message = "the worker said: <script>alert(1)</script>";
     } else {
       measured(row, cost * std::exp(0.3 * normal_(random_)) * static_cast<double>(*row.batch_size));
@@ -159,7 +159,7 @@ class Mixed {
     if (wrong) {
       row.status = CellStatus::kWrong;
       row.verification = Verification::kWrong;
-      row.reason_code = "wrong_numbers";
+      row.reason_code = Reason::kMismatch;
     } else if (one_in(15)) {
       row.flags.add(Flag::kUnsteady);
     } else if (row.hardware == "webgpu" && one_in(6)) {

@@ -166,10 +166,10 @@ class Script {
     row.task_key = "task-" + row.series_key;
     const auto id = static_cast<std::int64_t>(data_.cells.size()) + 1000;
     if (place.speed == 0) {
-      ended(row, CellStatus::kUnavailable, "no_hardware", "no NVIDIA GPU was found on this machine",
+      ended(row, CellStatus::kUnavailable, Reason::kNoHardware, "no NVIDIA GPU was found on this machine",
             "use a machine with such a GPU");
     } else if (number == 4 && batch > 1 && std::string_view(place.hardware) == "openvino") {
-      ended(row, CellStatus::kFailed, "worker_died", "the worker ended with signal 9 (killed)",
+      ended(row, CellStatus::kFailed, Reason::kWorkerDied, "the worker ended with signal 9 (killed)",
             "the kernel's log says whether memory was short");
     } else {
       measured(row, cost / speed * std::pow(static_cast<double>(batch), 0.82));
@@ -177,7 +177,7 @@ class Script {
       if (number == 2 && batch == 1 && std::string_view(place.hardware) == "openvino") {
         row.status = CellStatus::kWrong;
         row.verification = Verification::kWrong;
-        row.reason_code = "wrong_numbers";
+        row.reason_code = Reason::kMismatch;
         row.message = "output last_hidden_state: rms error 0.31, limit 0.0008";
         row.hint = "report it to the runtime's authors with the command of the cell";
         row.rms_error = 0.31;
@@ -190,7 +190,7 @@ class Script {
     data_.cells.push_back(std::move(row));
   }
 
-  static void ended(Record& row, CellStatus status, std::string_view reason, std::string message, std::string hint) {
+  static void ended(Record& row, CellStatus status, Word<Reason> reason, std::string message, std::string hint) {
     row.status = status;
     row.reason_code = reason;
     row.message = std::move(message);
@@ -229,15 +229,15 @@ class Script {
   void add_shapes(const Record& row, std::int64_t id) {
     constexpr double kCodes = 65535, kWidest = 2.4;
     for (std::int64_t launch = 1; launch <= 3; ++launch) {
-      LaunchShape shape;
-      shape.result_id = id;
-      shape.launch_number = launch;
-      shape.samples = 220;
-      shape.steady = 200;
-      shape.low_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 0.95e6);
-      shape.high_ns = static_cast<std::int64_t>(*row.latency_p50_ms * kWidest * 1e6);
-      shape.window_ns = *row.window_ns;
-      shape.first_steady_bin = 9;
+      SampleDistribution distribution;
+      distribution.result_id = id;
+      distribution.launch_number = launch;
+      distribution.samples = 220;
+      distribution.steady = 200;
+      distribution.low_ns = static_cast<std::int64_t>(*row.latency_p50_ms * 0.95e6);
+      distribution.high_ns = static_cast<std::int64_t>(*row.latency_p50_ms * kWidest * 1e6);
+      distribution.window_ns = *row.window_ns;
+      distribution.first_steady_bin = 9;
       const auto code = [&](double times) {
         return static_cast<std::uint16_t>(kCodes *
                                           std::clamp(std::log(times / 0.95) / std::log(kWidest / 0.95), 0.0, 1.0));
@@ -246,13 +246,13 @@ class Script {
       times.reserve(64);
       for (int i = 0; i < 64; ++i) times.push_back(0.95 + 0.06 * std::abs(normal_(random_)) + (i == 0 ? 1.1 : 0.0));
       std::ranges::sort(times);
-      for (const double one : times) shape.quantiles.push_back(code(one));
+      for (const double one : times) distribution.quantiles.push_back(code(one));
       for (int bin = 0; bin < 100; ++bin) {
         const double median = (bin < 9 ? 1.6 - 0.06 * bin : 1.0) + 0.01 * normal_(random_);
         for (const double one : {median - 0.03, median, median + 0.05 + 0.04 * std::abs(normal_(random_))})
-          shape.bins.push_back(code(one));
+          distribution.bins.push_back(code(one));
       }
-      data_.shapes.push_back(std::move(shape));
+      data_.distributions.push_back(std::move(distribution));
     }
   }
 

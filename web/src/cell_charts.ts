@@ -5,7 +5,7 @@ import { cellWords } from './cell_words.ts';
 import { filled } from './chart_layout.ts';
 import { legendNotes } from './chart_notes.ts';
 import { distributionRows, historyRows, overTimeRows } from './chart_rows.ts';
-import type { AssayDocument, Cell, ChartTable, HistoryPoint, PageChart, Shape } from './document.ts';
+import type { AssayDocument, Cell, ChartTable, Distribution, HistoryPoint, PageChart } from './document.ts';
 import { count, counted, when, withUnit } from './format.ts';
 import { phaseRows, phasesOf } from './phases.ts';
 import { medianOf } from './results.ts';
@@ -48,10 +48,14 @@ function commonWords(
 export const fileName = (cell: Cell, kind: string) =>
   `${cell.text('model')}_${cell.target}_${cell.shape}_${kind}`.replace(/[^\w.-]+/g, '_');
 
-const templateOf = (document: AssayDocument, kind: string, cell: Cell, shapes: Shape[]): PageChart | undefined =>
-  document.charts[`${kind}/${cell.target}/${shapes.length}`];
+const templateOf = (
+  document: AssayDocument,
+  kind: string,
+  cell: Cell,
+  distributions: Distribution[],
+): PageChart | undefined => document.charts[`${kind}/${cell.target}/${distributions.length}`];
 
-export function overTimeTable(shapes: Shape[]): ChartTable {
+export function overTimeTable(distributions: Distribution[]): ChartTable {
   return {
     columns: [
       ['launch', ''],
@@ -60,10 +64,18 @@ export function overTimeTable(shapes: Shape[]): ChartTable {
       ['shortest', 'ms'],
       ['longest', 'ms'],
     ].map(([heading, unit]) => ({ heading: heading!, unit: unit! })),
-    rows: shapes.flatMap((shape) =>
-      shape.bins.flatMap((bin, i) =>
+    rows: distributions.flatMap((distribution) =>
+      distribution.bins.flatMap((bin, i) =>
         bin
-          ? [[shape.launch, ((i + 0.5) * shape.windowSeconds) / shape.bins.length, bin.median, bin.min, bin.max]]
+          ? [
+              [
+                distribution.launch,
+                ((i + 0.5) * distribution.windowSeconds) / distribution.bins.length,
+                bin.median,
+                bin.min,
+                bin.max,
+              ],
+            ]
           : [],
       ),
     ),
@@ -71,10 +83,14 @@ export function overTimeTable(shapes: Shape[]): ChartTable {
 }
 
 /** The times of each launch in their order; undefined if they are not in the document. */
-export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape[]): PageChart | undefined {
-  const template = templateOf(document, 'samples_over_time', cell, shapes);
-  const few = shapes.slice(0, mostLaunches);
-  if (!template || few.some((shape) => shape.bins.length === 0)) return undefined;
+export function overTimeChart(
+  document: AssayDocument,
+  cell: Cell,
+  distributions: Distribution[],
+): PageChart | undefined {
+  const template = templateOf(document, 'samples_over_time', cell, distributions);
+  const few = distributions.slice(0, mostLaunches);
+  if (!template || few.some((distribution) => distribution.bins.length === 0)) return undefined;
   return {
     ...filled(
       template,
@@ -84,26 +100,33 @@ export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape
         subtitle: `${commonWords(cell)} · ms, lower is better; line: medians, band: from the shortest to the longest sample`,
         summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`,
         notes: [
-          ...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []),
+          ...(few.length < distributions.length ? [`${few.length} of ${distributions.length} launches.`] : []),
           ...(isUnreal(cell) ? [simulatedTimes] : []),
         ],
       },
-      few.map((shape) => `launch ${shape.launch} (${shape.samples} samples, ${shape.steady} steady)`),
+      few.map(
+        (distribution) =>
+          `launch ${distribution.launch} (${distribution.samples} samples, ${distribution.steady} steady)`,
+      ),
     ),
     table: overTimeTable(few),
   };
 }
 
-export function distributionChart(document: AssayDocument, cell: Cell, shapes: Shape[]): PageChart | undefined {
-  const template = templateOf(document, 'latency_distribution', cell, shapes);
+export function distributionChart(
+  document: AssayDocument,
+  cell: Cell,
+  distributions: Distribution[],
+): PageChart | undefined {
+  const template = templateOf(document, 'latency_distribution', cell, distributions);
   if (!template) return undefined;
-  const rows = distributionRows(cell, shapes);
+  const rows = distributionRows(cell, distributions);
   const p50 = withUnit(cell.number('latency_p50_ms'), 'ms');
   const p99 = withUnit(cell.number('latency_p99_ms'), 'ms');
   return filled(template, rows, {
     title: `How are the times of ${cellWords(cell)} distributed?`,
     subtitle: `${commonWords(cell)} · share of the samples that took at most this time, a line for each launch`,
-    summary: `p50 ${p50}, p99 ${p99}, over ${counted(shapes.length, 'launch', 'launches')}.`,
+    summary: `p50 ${p50}, p99 ${p99}, over ${counted(distributions.length, 'launch', 'launches')}.`,
     // What its points are, which the template says, and what the rows need.
     notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
   });

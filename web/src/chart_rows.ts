@@ -3,7 +3,7 @@
 // (src/show/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
 import { STYLE } from '../chart/rows.js';
 import { formatNumber } from '../chart/words.js';
-import type { Cell, HistoryPoint, Shape } from './document.ts';
+import type { Cell, Distribution, HistoryPoint } from './document.ts';
 import { isUnreal } from './words.ts';
 
 /** panel, group, series, x, value, low, high, mark, style, text */
@@ -36,12 +36,12 @@ export const percentiles = [
   ['p99', 0.99],
 ] as const;
 
-export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
+export function distributionRows(cell: Cell, distributions: Distribution[]): ChartRow[] {
   const rows: ChartRow[] = [];
-  shapes.forEach((shape, at) => {
-    const last = shape.quantiles.length - 1;
-    for (const [q, ms] of shape.quantiles.entries())
-      rows.push([0, `launch ${shape.launch}`, `0 ${at + 1}`, ms, q / last, null, null, 0, 0, '']);
+  distributions.forEach((distribution, at) => {
+    const last = distribution.quantiles.length - 1;
+    for (const [q, ms] of distribution.quantiles.entries())
+      rows.push([0, `launch ${distribution.launch}`, `0 ${at + 1}`, ms, q / last, null, null, 0, 0, '']);
   });
   for (const [name, share] of percentiles) {
     const value = cell.number(`latency_${name}_ms`);
@@ -64,26 +64,37 @@ export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
   return rows;
 }
 
-export function overTimeRows(shapes: Shape[]): ChartRow[] {
+export function overTimeRows(distributions: Distribution[]): ChartRow[] {
   const rows: ChartRow[] = [];
-  shapes.forEach((shape, panel) => {
-    const width = shape.windowSeconds / shape.bins.length;
-    if (shape.firstSteadyBin > 0)
+  distributions.forEach((distribution, panel) => {
+    const width = distribution.windowSeconds / distribution.bins.length;
+    if (distribution.firstSteadyBin > 0)
       rows.push([
         panel,
         '',
         'steady',
         null,
         null,
-        shape.firstSteadyBin * width,
-        shape.bins.length * width,
+        distribution.firstSteadyBin * width,
+        distribution.bins.length * width,
         0,
         0,
         'steady',
       ]);
-    shape.bins.forEach((bin, i) => {
+    distribution.bins.forEach((bin, i) => {
       if (bin)
-        rows.push([panel, `launch ${shape.launch}`, 'bins', (i + 0.5) * width, bin.median, bin.min, bin.max, 0, 0, '']);
+        rows.push([
+          panel,
+          `launch ${distribution.launch}`,
+          'bins',
+          (i + 0.5) * width,
+          bin.median,
+          bin.min,
+          bin.max,
+          0,
+          0,
+          '',
+        ]);
     });
   });
   return rows;

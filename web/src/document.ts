@@ -29,7 +29,7 @@ export interface Cell {
   value(name: string): Value;
 }
 
-export interface Shape {
+export interface Distribution {
   launch: number;
   kind: number;
   samples: number;
@@ -279,7 +279,7 @@ export interface AssayDocument {
   byKey: Map<string, Cell>;
   series: string[];
   history: HistoryPoint[];
-  shapesOf(cell: Cell): Shape[];
+  distributionsOf(cell: Cell): Distribution[];
   /** Names. */
   models: string[];
   targets: Target[];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the document (src/show/dashboard/pack.hpp; docs/dashboard.md, "The file"). Nothing here knows the page.
 import { Columns } from './columns.ts';
-import type { AssayDocument, Cell, HistoryPoint, Shape } from './document.ts';
+import { readDistributions } from './distributions.ts';
+import type { AssayDocument, Cell, Distribution, HistoryPoint } from './document.ts';
 import { byCell, inOrder } from './order.ts';
-import { readShapes } from './shapes.ts';
 
 /** Throws an Error whose message a person can read. */
 export function readDocument(bytes: Uint8Array): AssayDocument {
@@ -66,7 +66,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
   }
 
   const cells = [...inFile].sort(byCell(header.targets));
-  let shapes: Map<number, Shape[]> | undefined;
+  let distributions: Map<number, Distribution[]> | undefined;
   return {
     madeAt: header.made_at,
     source: header.source,
@@ -83,9 +83,9 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     ]),
     series: header.series,
     history,
-    shapesOf(cell) {
-      shapes ??= readShapes(body, header, texts);
-      return shapes.get(cell.index) ?? [];
+    distributionsOf(cell) {
+      distributions ??= readDistributions(body, header, texts);
+      return distributions.get(cell.index) ?? [];
     },
     models: [...new Set(cells.map((cell) => cell.text('model')))],
     targets: header.targets,

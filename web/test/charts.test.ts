@@ -47,16 +47,16 @@ test('the page fills in the rows that C++ would draw', () => {
   const seen = new Set<string>();
   for (const one of made) {
     const cell = data.byKey.get(one.of)!;
-    const shapes = data.shapesOf(cell).filter((shape) => shape.kind === 0);
+    const distributions = data.distributionsOf(cell).filter((one) => one.kind === 0);
     const wanted = one.rows.slice(1);
     const what = `${one.name} of ${cell.text('model')} on ${cell.target}`;
     seen.add(one.name);
     const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
     const chart =
       one.name === 'latency_distribution'
-        ? distributionChart(data, cell, shapes)
+        ? distributionChart(data, cell, distributions)
         : one.name === 'samples_over_time'
-          ? overTimeChart(data, cell, shapes)
+          ? overTimeChart(data, cell, distributions)
           : one.name === 'phases'
             ? phasesChart(data, cell)
             : historyChart(data, cell, points);
@@ -74,8 +74,8 @@ test('the page fills in the rows that C++ would draw', () => {
 });
 
 test('the axis of a distribution ends near its times, and each percentile has its name', () => {
-  for (const cell of data.cells.filter((one) => one.shown && data.shapesOf(one).length > 0)) {
-    const chart = distributionChart(data, cell, data.shapesOf(cell))!;
+  for (const cell of data.cells.filter((one) => one.shown && data.distributionsOf(one).length > 0)) {
+    const chart = distributionChart(data, cell, data.distributionsOf(cell))!;
     const rows = chart.option.dataset.source.slice(1) as ChartRow[];
     const times = rows.flatMap((row) => [row[3], row[5], row[6]]).filter((time) => time !== null);
     const [least, most] = [Math.min(...times), Math.max(...times)];
@@ -99,7 +99,7 @@ test('the axis of a distribution ends near its times, and each percentile has it
 test('the charts without rows are those of every target and number of launches', () => {
   for (const cell of data.cells) {
     assert.ok(data.charts[`history/${cell.target}`] && data.charts[`phases/${cell.target}`], cell.target);
-    const n = data.shapesOf(cell).length;
+    const n = data.distributionsOf(cell).length;
     if (n > 0) assert.ok(data.charts[`latency_distribution/${cell.target}/${n}`], cell.target);
   }
 });
@@ -154,9 +154,13 @@ test('a chart that is filled in has its words and titles, and the template keeps
   const [name, chart] = Object.entries(data.charts).find(([key]) => key.startsWith('samples_over_time/'))!;
   const before = JSON.stringify(chart);
   const cell = data.cells.find(
-    (one) => name === `samples_over_time/${one.target}/3` && data.shapesOf(one).length === 3,
+    (one) => name === `samples_over_time/${one.target}/3` && data.distributionsOf(one).length === 3,
   )!;
-  const full = filled(chart, overTimeRows(data.shapesOf(cell)), { title: 'Was it steady?' }, ['one', 'two', 'three']);
+  const full = filled(chart, overTimeRows(data.distributionsOf(cell)), { title: 'Was it steady?' }, [
+    'one',
+    'two',
+    'three',
+  ]);
   assert.equal(full.title, 'Was it steady?');
   assert.equal(JSON.stringify(chart), before);
   const option = fit(full, 1000, measure).option;
@@ -178,8 +182,8 @@ function tooltips(chart: PageChart): string[] {
 }
 
 test('a tooltip of a percentile says its time, with the interval, and the share', () => {
-  const cell = data.cells.find((one) => one.ranked && data.shapesOf(one).length === 3)!;
-  const chart = distributionChart(data, cell, data.shapesOf(cell))!;
+  const cell = data.cells.find((one) => one.ranked && data.distributionsOf(one).length === 3)!;
+  const chart = distributionChart(data, cell, data.distributionsOf(cell))!;
   const words = tooltips(chart).filter((one) => one.startsWith('p50'))[0]!;
   const [low, high] = ['low', 'high'].map((end) => formatNumber(cell.number(`latency_p50_${end}_ms`)));
   assert.equal(
@@ -213,8 +217,8 @@ test('a tooltip says the unit, and the batch of what is drawn against it', () =>
 });
 
 test('a file of a filled chart has the words of its cell, and its panels make room for them', () => {
-  const cell = data.cells.find((one) => one.ranked && data.shapesOf(one).length === 3)!;
-  const chart = overTimeChart(data, cell, data.shapesOf(cell))!;
+  const cell = data.cells.find((one) => one.ranked && data.distributionsOf(one).length === 3)!;
+  const chart = overTimeChart(data, cell, data.distributionsOf(cell))!;
   const file = withWords({ ...chart, title: `${chart.title} ${'long '.repeat(40)}`, notes: ['a note'] }, measure);
   const words: { text: string; top: number; left: number; textStyle: { lineHeight?: number } }[] = file.option.title;
   assert.equal(words[0]!.text.replace(/\n/g, ' '), `${chart.title} ${'long '.repeat(40)}`);

@@ -22,18 +22,18 @@ test('a document is read back with every kind of column', async () => {
   assert.equal(document.fields[0]!.name, 'latency_p50_ms');
 });
 
-test('shapes rise, end at the extremes, and belong to their cells', () => {
+test('distributions rise, end at the extremes, and belong to their cells', () => {
   const document = readDocument(synthetic({ models: 3 }));
   const cell = document.cells.find((one) => one.ranked)!;
-  const shapes = document.shapesOf(cell);
-  assert.equal(shapes.length, 3);
-  for (const shape of shapes) {
-    assert.equal(shape.quantiles.length, 64);
-    assert.equal(shape.bins.length, 100);
-    for (const [i, ms] of shape.quantiles.entries()) assert.ok(i === 0 || ms >= shape.quantiles[i - 1]!);
+  const distributions = document.distributionsOf(cell);
+  assert.equal(distributions.length, 3);
+  for (const distribution of distributions) {
+    assert.equal(distribution.quantiles.length, 64);
+    assert.equal(distribution.bins.length, 100);
+    for (const [i, ms] of distribution.quantiles.entries()) assert.ok(i === 0 || ms >= shape.quantiles[i - 1]!);
     const p50 = cell.number('latency_p50_ms')!;
-    assert.ok(shape.quantiles[0]! < p50 && shape.quantiles[63]! > p50);
-    for (const bin of shape.bins) assert.ok(bin && bin.min <= bin.median && bin.median <= bin.max);
+    assert.ok(distribution.quantiles[0]! < p50 && shape.quantiles[63]! > p50);
+    for (const bin of distribution.bins) assert.ok(bin && bin.min <= bin.median && bin.median <= bin.max);
   }
 });
 

@@ -487,7 +487,7 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
 
   const delta = (codes: number[]) => codes.map((code, i) => (code - (i === 0 ? 0 : codes[i - 1]!)) & 0xffff);
   const thirds = (codes: number[]) => [0, 1, 2].flatMap((part) => delta(codes.slice(part * bins, (part + 1) * bins)));
-  const shapes = {
+  const distributions = {
     n: shapeRows.length,
     columns: [
       column(
@@ -559,7 +559,7 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
     fields: fields.map(({ name, unit, meaning }) => ({ name, unit, meaning })),
     cells,
     history,
-    shapes,
+    distributions,
     quantiles: quantileCodes,
     bins: binCodes,
     series,

@@ -92,10 +92,10 @@ Result<std::optional<std::vector<std::string>>> engines_here(const ConformOption
   ASSAY_TRY(const ZooCheckEngines engines, zoo_check_engines(options.engines));
   std::vector<Failure> missing;
   for (const std::string& engine : engines.not_built)
-    missing.push_back({std::string(reason::kNotBuilt),
+    missing.push_back({std::string(to_string(Reason::kNotBuilt)),
                        fmt::format("the engine '{}' is not part of this version of assay", engine), ""});
   for (const Error& error : engines.unavailable)
-    missing.push_back({std::string(reason::kNoRuntime), error.message, error.hint});
+    missing.push_back({std::string(to_string(Reason::kNoRuntime)), error.message, error.hint});
   if (!engines.usable.empty()) {
     for (const Failure& failure : missing) log_warning("{}", failure.message);
     return engines.usable;

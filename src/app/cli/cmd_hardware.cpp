@@ -37,7 +37,7 @@ void print(const Hardware& machine) {
       print_folded(padded(first, kWordWidth), text, kWordWidth + 2);
     };
     const std::string state = entry.available                          ? "available"
-                              : entry.reason_code == reason::kNotBuilt ? "planned"
+                              : entry.reason_code == Reason::kNotBuilt ? "planned"
                                                                        : "not available";
     const bool lacks_runtime =
         entry.available && !entry.needs_runtime.empty() && !engine_registry().locate(entry.needs_runtime);

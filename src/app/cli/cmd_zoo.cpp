@@ -34,7 +34,7 @@ constexpr std::int64_t kMostShown = 1 << 24;  ///< items and tokens
 bool print_planned(const std::string& model, const Context& context) {
   const auto planned = zoo::find_planned(model);
   if (!planned || zoo::find_known(model)) return false;
-  print_failure({std::string(reason::kNotBuilt),
+  print_failure({std::string(to_string(Reason::kNotBuilt)),
                  fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture),
                  "`assay zoo list` shows what is built"},
                 context.json);
@@ -177,10 +177,10 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
   std::vector<Failure> missing;
   missing.reserve(engines.not_built.size() + engines.unavailable.size());
   for (const std::string& engine : engines.not_built)
-    missing.push_back({std::string(reason::kNotBuilt),
+    missing.push_back({std::string(to_string(Reason::kNotBuilt)),
                        fmt::format("the engine '{}' is not part of this version of assay", engine), ""});
   for (const Error& error : engines.unavailable)
-    missing.push_back({std::string(reason::kNoRuntime), error.message, error.hint});
+    missing.push_back({std::string(to_string(Reason::kNoRuntime)), error.message, error.hint});
   if (engines.usable.empty()) {
     for (const Failure& failure : missing) print_failure(failure, context.json && &failure == &missing.front());
     return engines.unavailable.empty() ? ExitCode::kUsage : ExitCode::kCannotTell;

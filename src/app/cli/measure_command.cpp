@@ -49,7 +49,7 @@ std::string finished_line(const Record& row) {
     line += fmt::format(", median{} {} ms", row.ttft_ms ? " of a generation" : "", in_words(*row.latency_p50_ms, 4));
   // What did not start is explained at the end, once for all of its cells.
   const bool ran = row.status == CellStatus::kFailed || row.status == CellStatus::kWrong;
-  const std::string why = ran || row.reason_code.empty() ? message_text(row) : row.reason_code;
+  const std::string why = ran || !row.reason_code ? message_text(row) : std::string(to_string(row.reason_code));
   if (row.status != CellStatus::kCompleted && !why.empty()) line += " (" + why + ")";
   return line;
 }

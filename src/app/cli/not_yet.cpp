@@ -42,7 +42,7 @@ Failure not_yet(std::string_view feature) {
   const auto found = std::ranges::find(kNotYet, feature, &NotYet::feature);
   ASSAY_CHECK(found != kNotYet.end(), "the feature is in the table");
   const std::string subject = found->subject.empty() ? "" : fmt::format("{}: ", found->subject);
-  return {std::string(reason::kNotBuilt), subject + std::string(found->what), std::string(found->hint)};
+  return {std::string(to_string(Reason::kNotBuilt)), subject + std::string(found->what), std::string(found->hint)};
 }
 
 ExitCode answer_not_yet(std::string_view feature, const Context& context) {

@@ -62,7 +62,7 @@ std::vector<std::string> reasons(const PlanList& plan) {
   for (const PlannedCell& cell : plan.cells) {
     if (cell.launches > 0) continue;
     const Record& row = cell.row;
-    std::string why = fmt::format("{} ({})", to_string(row.status), row.reason_code);
+    std::string why = fmt::format("{} ({})", to_string(row.status), to_string(row.reason_code));
     if (!row.message.empty()) why += ": " + message_text(row);
     const std::string target = row.hardware.empty() ? "" : target_key(row);
     auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.target == target && g.why == why; });
@@ -140,7 +140,7 @@ Json plan_json(const PlanList& plan) {
       item["history_launches"] = cell.from_launches;
     } else {
       item["status"] = to_string(row.status);
-      item["reason_code"] = row.reason_code;
+      item["reason_code"] = to_string(row.reason_code);
       item["message"] = row.message;
     }
     cells.push_back(std::move(item));

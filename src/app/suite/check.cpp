@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string refusal_words(const Refusal& refusal) {
-  std::string words = fmt::format("{} ({})", refusal.message, refusal.reason_code);
+  std::string words = fmt::format("{} ({})", refusal.message, to_string(refusal.reason_code));
   if (!refusal.hint.empty()) words += "; " + refusal.hint;
   return words;
 }

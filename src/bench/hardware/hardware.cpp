@@ -14,11 +14,9 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kNoHardware = "no_hardware";
-constexpr std::string_view kNotBuilt = "not_built";
 constexpr std::string_view kIntel = "0x8086";
 
-HardwareEntry missing(std::string_view word, std::string_view reason, std::string why, std::string how = {}) {
+HardwareEntry missing(std::string_view word, Reason reason, std::string why, std::string how = {}) {
   HardwareEntry entry;
   entry.word = word;
   entry.reason_code = reason;
@@ -55,7 +53,7 @@ void require_engine(HardwareEntry& entry, const std::vector<EngineEntry>& engine
   const std::string found = entry.available ? "the machine has it" : entry.why_not;
   entry.available = false;
   entry.needs_runtime.clear();
-  entry.reason_code = kNotBuilt;
+  entry.reason_code = Reason::kNotBuilt;
   entry.how_to_get.clear();
   entry.why_not = fmt::format("no engine for {} is part of this version of assay{}; {}", entry.word,
                               planned.empty() ? "" : fmt::format(" (planned: {})", join(planned, ", ")), found);
@@ -99,7 +97,7 @@ HardwareEntry detect_cuda(const Host& host, std::string& cuda_version) {
     std::string why = driver ? fmt::format("the NVIDIA driver {} finds no GPU", report.driver)
                              : "no NVIDIA driver: /proc/driver/nvidia/version is missing";
     if (!asked) why += "; " + asked.error().message;
-    return missing("cuda", kNoHardware, std::move(why),
+    return missing("cuda", Reason::kNoHardware, std::move(why),
                    "an NVIDIA GPU with its driver; in a container, pass the GPU through");
   }
   std::vector<HardwareDevice> devices;
@@ -135,7 +133,8 @@ std::optional<std::int64_t> kfd_property(const Host& host, const std::string& fi
 HardwareEntry detect_rocm(const Host& host) {
   constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
   const std::string how = "an AMD GPU with the amdgpu driver; in a container, pass /dev/kfd and /dev/dri through";
-  if (!host.exists("/dev/kfd")) return missing("rocm", kNoHardware, "no AMD compute driver: /dev/kfd is missing", how);
+  if (!host.exists("/dev/kfd"))
+    return missing("rocm", Reason::kNoHardware, "no AMD compute driver: /dev/kfd is missing", how);
   std::vector<HardwareDevice> devices;
   for (const std::string& node : host.list(kNodes)) {
     const std::string folder = fmt::format("{}/{}", kNodes, node);
@@ -154,7 +153,7 @@ HardwareEntry detect_rocm(const Host& host) {
     devices.push_back(std::move(device));
   }
   if (devices.empty())
-    return missing("rocm", kNoHardware, fmt::format("/dev/kfd exists, but {} lists no GPU", kNodes), how);
+    return missing("rocm", Reason::kNoHardware, fmt::format("/dev/kfd exists, but {} lists no GPU", kNodes), how);
   return present("rocm", std::move(devices));
 }
 
@@ -213,7 +212,7 @@ HardwareEntry detect_qnn(const Host& host, const std::vector<EngineEntry>& engin
   }
   if (!devices.empty()) return present_in_runtime("qnn", std::move(devices), engines);
   if (!any) looked_for += "; neither a QNN nor a QTI SDK: QNN_SDK, QNN_SDK_ROOT, QTI_SDK and QTI_SDK_ROOT are not set";
-  return missing("qnn", kNoHardware, std::move(looked_for),
+  return missing("qnn", Reason::kNoHardware, std::move(looked_for),
                  "a Qualcomm device, or the QNN SDK with QNN_SDK set to its folder");
 }
 
@@ -226,8 +225,8 @@ std::vector<HardwareEntry> detect_web(const Host& host, const std::vector<Engine
   std::vector<HardwareEntry> entries;
   for (const std::string_view word : {"webgpu", "webnn", "wasm"})
     entries.push_back(found ? present_in_runtime(word, {}, engines)
-                            : missing(word, kNoHardware, "no chromium, chromium-browser or google-chrome in PATH",
-                                      "install Chromium"));
+                            : missing(word, Reason::kNoHardware,
+                                      "no chromium, chromium-browser or google-chrome in PATH", "install Chromium"));
   return entries;
 }
 
@@ -242,14 +241,14 @@ HardwareEntry detect_tpu(const Host& host) {
     devices.push_back(std::move(device));
   }
   if (devices.empty())
-    return missing("tpu", kNoHardware, "no TPU: there is no /dev/accel0", "a Google Cloud TPU machine");
+    return missing("tpu", Reason::kNoHardware, "no TPU: there is no /dev/accel0", "a Google Cloud TPU machine");
   return present("tpu", std::move(devices));
 }
 
 HardwareEntry detect_mps() {
   utsname system{};
   uname(&system);
-  return missing("mps", kNoHardware,
+  return missing("mps", Reason::kNoHardware,
                  fmt::format("Metal needs macOS on Apple hardware; this is {} on {}", system.sysname, system.machine));
 }
 

@@ -10,6 +10,7 @@
 #include "bench/hardware/host.hpp"
 #include "core/base/json.hpp"
 #include "core/result/hardware_words.hpp"
+#include "core/result/status.hpp"
 #include "core/traits/engine_entry.hpp"
 
 namespace assay {
@@ -49,11 +50,11 @@ struct HardwareDevice {
 /// One kind of hardware on this machine.
 struct HardwareEntry {
   std::string word;
-  bool available = false;     ///< the machine has it; it may also need a runtime (needs_runtime)
-  std::string reason_code;    ///< if not: no_hardware or not_built
-  std::string why_not;        ///< if not: what assay looked for, and where
-  std::string how_to_get;     ///< "" if nothing helps
-  std::string needs_runtime;  ///< its default engine, if the hardware can be used only with that runtime
+  bool available = false;             ///< the machine has it; it may also need a runtime (needs_runtime)
+  std::optional<Reason> reason_code;  ///< if not: no_hardware or not_built
+  std::string why_not;                ///< if not: what assay looked for, and where
+  std::string how_to_get;             ///< "" if nothing helps
+  std::string needs_runtime;          ///< its default engine, if the hardware can be used only with that runtime
   std::vector<HardwareDevice> devices;
 };
 

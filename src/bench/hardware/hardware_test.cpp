@@ -113,7 +113,7 @@ TEST(Hardware, NamesWhatItLookedForIfNothingIsFound) {
     EXPECT_THAT(entry.why_not, Not(IsEmpty())) << entry.word;
     const bool built = std::ranges::any_of(
         own_engines(), [&](const EngineEntry& engine) { return engine.built && engine.serves(entry.word); });
-    EXPECT_EQ(entry.reason_code, built ? "no_hardware" : "not_built") << entry.word;
+    EXPECT_EQ(entry.reason_code, built ? Reason::kNoHardware : Reason::kNotBuilt) << entry.word;
   }
   EXPECT_THAT(hardware.entry("cuda").why_not, HasSubstr("/proc/driver/nvidia/version"));
   EXPECT_THAT(hardware.entry("rocm").why_not, HasSubstr("/dev/kfd"));

@@ -77,7 +77,7 @@ Json to_json(const Hardware& hardware) {
   for (const HardwareEntry& entry : hardware.entries) {
     Json json = {{"hardware", entry.word}, {"available", entry.available}};
     if (!entry.available) {
-      json["reason_code"] = entry.reason_code;
+      json["reason_code"] = to_string(entry.reason_code);
       json["why_not"] = entry.why_not;
       if (!entry.how_to_get.empty()) json["how_to_get"] = entry.how_to_get;
     }

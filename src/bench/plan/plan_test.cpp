@@ -68,16 +68,16 @@ TEST(Plan, WhatCannotRunIsOneTaskWithItsReason) {
   ASSERT_EQ(tasks.size(), 1U + RunSettings().batch_sizes.size());
   EXPECT_FALSE(tasks[0].runs());
   EXPECT_EQ(tasks[0].row.status, CellStatus::kUnavailable);
-  EXPECT_EQ(tasks[0].row.reason_code, reason::kNoHardware);
+  EXPECT_EQ(tasks[0].row.reason_code, Reason::kNoHardware);
   EXPECT_EQ(tasks[0].row.hardware, "qnn");
   EXPECT_EQ(tasks[0].row.model, "text");
   EXPECT_TRUE(tasks[0].artefact.empty()) << "nothing is made for it";
   EXPECT_TRUE(tasks[1].runs());
 
   PreparedModel large = text_model();
-  large.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kTooLarge), "too large", ""};
+  large.refusal = Refusal{CellStatus::kSkipped, Reason::kTooLarge, "too large", ""};
   for (const Task& task : plan(large, {target_on("onnxruntime"), target_on("openvino")}, {}))
-    EXPECT_EQ(task.row.reason_code, reason::kTooLarge);
+    EXPECT_EQ(task.row.reason_code, Reason::kTooLarge);
 }
 
 TEST(Plan, AFileThatTheEngineDoesNotReadIsUnsupported) {
@@ -400,7 +400,7 @@ TEST(Plan, WithoutASignatureOfItsOwnAModelHasWhatItsEngineSays) {
   ASSERT_EQ(tasks.size(), 2U);
   EXPECT_EQ(tasks[0].shape.batch, 3);
   EXPECT_THAT(tasks[0].reference.why_none, HasSubstr("no reference for files of this format"));
-  EXPECT_EQ(tasks[1].row.reason_code, "timeout");
+  EXPECT_EQ(tasks[1].row.reason_code, Reason::kTimeout);
 }
 
 TEST(Plan, AModelFileKeepsItsOwnTypeUnlessOneWasAskedFor) {

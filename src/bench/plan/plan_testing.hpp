@@ -55,7 +55,7 @@ inline Target missing_target(const std::string& hardware) {
   Target target;
   target.hardware = hardware;
   target.engine = kReferenceEngine;
-  target.refusal = Refusal{CellStatus::kUnavailable, std::string(reason::kNoHardware), "there is none", "buy one"};
+  target.refusal = Refusal{CellStatus::kUnavailable, Reason::kNoHardware, "there is none", "buy one"};
   return target;
 }
 

@@ -97,9 +97,9 @@ void set_inputs(Record& row, const std::vector<InputRecipe>& inputs, const std::
 }
 
 void set_failure(Record& row, const Error& error) {
-  const bool fixed = error.message.starts_with(reason::kFixedShape);
-  row.status = error.code == ErrorCode::kUnsupported ? CellStatus::kUnsupported : CellStatus::kFailed;
-  row.reason_code = fixed ? std::string(reason::kFixedShape) : std::string(to_string(error.code));
+  const bool refuses = error.code == ErrorCode::kUnsupported || error.code == ErrorCode::kFixedShape;
+  row.status = refuses ? CellStatus::kUnsupported : CellStatus::kFailed;
+  row.reason_code = reason_of(error.code);
   row.message = error.message;
   for (const std::string& line : error.context) row.message += "; " + line;
   row.hint = error.hint;

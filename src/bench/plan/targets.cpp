@@ -33,7 +33,7 @@ Refusal no_device(const FoundEngine& found, const std::string& hardware, const s
     if (device.hardware == hardware) ids.push_back(device.id);
     if (lower(device.id) == lower(wanted)) other = device.hardware;
   }
-  Refusal refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), "", ""};
+  Refusal refusal{CellStatus::kUnavailable, Reason::kNoRuntime, "", ""};
   if (ids.empty()) {
     refusal.message =
         fmt::format("{} {} offers no {} device here (it has: {})", engine, found.version, hardware, join(all, ", "));
@@ -56,24 +56,23 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   if (entry != nullptr) target.found.entry = *entry;
   const HardwareEntry& present = machine.entry(hardware);
   // A word whose engine is of a later version says so before it says that the machine lacks something.
-  if (present.reason_code == reason::kNotBuilt) {
-    target.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
+  if (present.reason_code == Reason::kNotBuilt) {
+    target.refusal = Refusal{CellStatus::kSkipped, Reason::kNotBuilt, present.why_not, present.how_to_get};
     return target;
   }
   if (!present.available && present.needs_runtime.empty()) {
-    target.refusal =
-        Refusal{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not, present.how_to_get};
+    target.refusal = Refusal{CellStatus::kUnavailable, Reason::kNoHardware, present.why_not, present.how_to_get};
     return target;
   }
   if (entry == nullptr || !entry->built) {
-    target.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kNotBuilt),
+    target.refusal = Refusal{CellStatus::kSkipped, Reason::kNotBuilt,
                              fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
     return target;
   }
   target.found = probe(engine);
   if (!target.found.available) {
     // What could not be located says itself how to get it: without its plug-in, installing the runtime helps nobody.
-    target.refusal = Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
+    target.refusal = Refusal{CellStatus::kUnavailable, Reason::kNoRuntime, target.found.why_not,
                              target.found.location.plugin.empty() ? "" : entry->how_to_get};
     return target;
   }

@@ -28,7 +28,7 @@ class Targets : public ::testing::Test {
       entry.word = word;
       entry.available = word == "cpu";
       if (!entry.available) {
-        entry.reason_code = reason::kNoHardware;
+        entry.reason_code = Reason::kNoHardware;
         entry.why_not = "there is no " + word;
       }
       machine_.entries.push_back(std::move(entry));
@@ -70,7 +70,7 @@ class Targets : public ::testing::Test {
     EXPECT_TRUE(targets) << to_string(targets.error());
     for (const Target& target : targets.value_or(std::vector<Target>()))
       words.push_back(target.hardware + " " + target.engine + " " +
-                      (target.runnable() ? target.device.id : target.refusal->reason_code));
+                      (target.runnable() ? target.device.id : std::string(to_string(target.refusal->reason_code))));
     return words;
   }
 

@@ -82,7 +82,7 @@ struct Task {
   std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of a launch, its reference included
 
-  [[nodiscard]] bool runs() const { return row.reason_code.empty(); }
+  [[nodiscard]] bool runs() const { return !row.reason_code; }
 };
 
 /// A JSON object; json_text() writes it as one line.

@@ -63,11 +63,6 @@ Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cac
   return write_safetensors(ids.file, std::span(&named, 1), {}, Persistence::kScratch);
 }
 
-// The skeleton, which knows the configuration, refuses to build a decoder without layers.
-bool refuses_parts(const Error& error) {
-  return error.code == ErrorCode::kUnsupported && error.message.starts_with("unsupported: part ");
-}
-
 }  // namespace
 
 Generation describe_generation(const zoo::BuiltModel& prompt, const zoo::BuiltModel& step, const ModelInfo& info) {
@@ -97,7 +92,8 @@ Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& requ
   GenerationGraphs graphs;
   const bool alone = kind == zoo::Generates::kFromEmptyPast;
   Result<zoo::BuiltModel> prompt = build(alone ? zoo::Part::kDecode : zoo::Part::kPrefill, "model.onnx");
-  if (!prompt && refuses_parts(prompt.error())) return std::optional<GenerationGraphs>();
+  // The skeleton, which knows the configuration, has no parts of a decoder without layers.
+  if (!prompt && prompt.error().code == ErrorCode::kNotFound) return std::optional<GenerationGraphs>();
   if (!prompt) return tl::unexpected<Error>(std::move(prompt).error());
   graphs.prompt = std::move(*prompt);
   if (check) ASSAY_CHECK_OK(check(graphs.prompt));

@@ -47,7 +47,7 @@ Status prepare_runtime_file(PreparedModel& model, const std::string& format, con
     built |= engine.built;
   }
   if (!built) {
-    model.refusal = {CellStatus::kSkipped, std::string(reason::kNotBuilt),
+    model.refusal = {CellStatus::kSkipped, Reason::kNotBuilt,
                      fmt::format(".{} files need the engine {}, which is not part of this version of assay", format,
                                  join(readers, " or ")),
                      "`assay engines` lists what each engine reads"};
@@ -97,8 +97,7 @@ Status refused(PreparedModel& model, const Error& error) {
     return tl::unexpected<Error>(error);
   const bool unsupported = error.code == ErrorCode::kUnsupported;
   model.refusal = {unsupported ? CellStatus::kUnsupported : CellStatus::kSkipped,
-                   unsupported ? std::string(to_string(error.code)) : std::string(reason::kTooLarge), error.message,
-                   error.hint};
+                   unsupported ? reason_of(error.code) : Reason::kTooLarge, error.message, error.hint};
   return {};
 }
 

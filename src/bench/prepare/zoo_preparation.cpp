@@ -229,12 +229,11 @@ void set_graph(Record& row, const ModelInfo& info) {
 }
 
 Refusal not_built(std::string message) {
-  return {CellStatus::kSkipped, std::string(reason::kNotBuilt), std::move(message),
-          "`assay zoo list` shows what is built"};
+  return {CellStatus::kSkipped, Reason::kNotBuilt, std::move(message), "`assay zoo list` shows what is built"};
 }
 
 Refusal too_large(std::string message) {
-  return {CellStatus::kSkipped, std::string(reason::kTooLarge), std::move(message),
+  return {CellStatus::kSkipped, Reason::kTooLarge, std::move(message),
           "use a smaller model, or a machine with more memory"};
 }
 

@@ -19,7 +19,7 @@ std::string work_key(const LocalTask& local) {
 }  // namespace
 
 Refusal slow_batch(std::int64_t batch, double milliseconds, const char* basis) {
-  return {CellStatus::kSkipped, std::string(reason::kNoTime),
+  return {CellStatus::kSkipped, Reason::kNoTime,
           fmt::format("one inference of this default batch is estimated at {:.0f} s, extrapolated from {}",
                       milliseconds / 1e3, basis),
           fmt::format("--batch-sizes {} measures it", batch)};

@@ -24,7 +24,7 @@ std::uint64_t file_bytes(const Artefact& artefact) {
 void set_artefact_failure(Record& row, const Error& error) {
   set_failure(row, error);
   if (error.code == ErrorCode::kOutOfMemory)
-    set_refusal(row, {CellStatus::kSkipped, std::string(reason::kTooLarge), error.message, error.hint});
+    set_refusal(row, {CellStatus::kSkipped, Reason::kTooLarge, error.message, error.hint});
 }
 
 Status CellFiles::make(LocalTask& local) {

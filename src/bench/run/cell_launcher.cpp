@@ -34,10 +34,11 @@ void CellLauncher::use_stored_verdict(Record& row) const {
   for (const auto member :
        {&Record::reference, &Record::worst_output, &Record::worst_element, &Record::checked, &Record::agreed_by})
     row.*member = (*stored).*member;
-  row.message = std::string(kVerdictOf) + stored->timestamp;
+  row.verdict_source = stored->attempt_id;
+  row.message = "verdict of " + stored->timestamp;
   if (row.verification != Verification::kWrong) return;
   row.status = CellStatus::kWrong;
-  row.reason_code = std::string(to_string(ErrorCode::kMismatch));
+  row.reason_code = Reason::kMismatch;
 }
 
 // Rows that did not run are kept like the others: a bundle with only its manifest.
@@ -53,7 +54,7 @@ void CellLauncher::refuse(LocalTask& local, std::int64_t round) const {
   Record row = local.task.row;
   row.launch_number = round;
   row.flags.add(Flag::kLimitedByBudget);
-  set_refusal(row, {CellStatus::kSkipped, std::string(reason::kNoTime), "--budget left no time for this launch",
+  set_refusal(row, {CellStatus::kSkipped, Reason::kNoTime, "--budget left no time for this launch",
                     "a longer --budget, or --resume"});
   Result<Launch> kept = guarded("", [&] { return finish_unrun(row); });
   local.refused = kept ? std::move(*kept) : Launch{.row = std::move(row), .unsaved = kept.error().message};
@@ -116,7 +117,7 @@ Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {
   } else {
     const bool wrong = row.verification == Verification::kWrong;
     row.status = wrong ? CellStatus::kWrong : CellStatus::kCompleted;
-    if (wrong) row.reason_code = std::string(to_string(ErrorCode::kMismatch));
+    if (wrong) row.reason_code = Reason::kMismatch;
     if (!local.task.verify) use_stored_verdict(row);
     if (local.task.verify) parts_.witnesses.add(local, parts_.references.of(local), attempt.compared(), row);
   }

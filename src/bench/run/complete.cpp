@@ -202,9 +202,9 @@ void TaskCompleter::refuse_too_large(Task& task, std::uint64_t activation_bytes)
   const std::uint64_t weight_bytes = model_.info ? model_.info->weight_bytes : 0;
   const auto why = memory_shortfall(weight_bytes, activation_bytes, free_memory());
   if (!why) return;
-  set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kTooLarge),
-                         fmt::format("batch size {}: {}", task.shape.batch, *why),
-                         "use a smaller batch size or a shorter sequence"});
+  set_refusal(task.row,
+              {CellStatus::kSkipped, Reason::kTooLarge, fmt::format("batch size {}: {}", task.shape.batch, *why),
+               "use a smaller batch size or a shorter sequence"});
 }
 
 }  // namespace assay

@@ -23,7 +23,7 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
 
   const bool nothing_built =
       !session.rows.empty() && std::all_of(session.rows.begin(), session.rows.end(),
-                                           [](const Record& row) { return row.reason_code == reason::kNotBuilt; });
+                                           [](const Record& row) { return row.reason_code == Reason::kNotBuilt; });
 
   ExitCode code = nothing_built ? ExitCode::kUsage : ExitCode::kSuccess;
   if (session.interrupted) code = worse(code, ExitCode::kInterrupted);
@@ -39,7 +39,7 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
         break;
       case CellStatus::kFailed: {
         // The user named this model, and its file is wrong.
-        const bool wrong_file = row.reason_code == to_string(ErrorCode::kInvalidArgument) && !from_set(row);
+        const bool wrong_file = row.reason_code == Reason::kInvalidArgument && !from_set(row);
         code = worse(code, wrong_file ? ExitCode::kUsage : ExitCode::kFailure);
         break;
       }
@@ -51,7 +51,7 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
       case CellStatus::kSkipped:
         // Part of a set, a slow default batch, an engine of a later version: the row says so, it is not a failure of
         // the request.
-        if (from_set(row) || row.reason_code == reason::kNoTime || row.reason_code == reason::kNotBuilt) {
+        if (from_set(row) || row.reason_code == Reason::kNoTime || row.reason_code == Reason::kNotBuilt) {
           if (!any_completed) code = worse(code, ExitCode::kCannotTell);
         } else {
           // Requested by name and refused; a batch that the file does not have is such a case.

@@ -6,8 +6,7 @@
 namespace assay {
 namespace {
 
-Record row(CellStatus status, std::string_view reason_code = {},
-           Verification verification = Verification::kUnverified) {
+Record row(CellStatus status, Word<Reason> reason_code = {}, Verification verification = Verification::kUnverified) {
   Record row;
   row.model = "m";
   row.status = status;
@@ -33,22 +32,22 @@ ExitCode named(std::vector<Record> rows, bool verify_command = false) {
 ExitCode in_set(std::vector<Record> rows) { return code(std::move(rows), true); }
 
 TEST(ExitCode, ARefusalFailsAModelThatWasNamedAndNotOneOfASet) {
-  const Record refused = row(CellStatus::kUnsupported, "unsupported");
+  const Record refused = row(CellStatus::kUnsupported, Reason::kUnsupported);
   EXPECT_EQ(named({kVerified, refused}), ExitCode::kFailure);
   EXPECT_EQ(in_set({kVerified, refused}), ExitCode::kSuccess);
   EXPECT_EQ(in_set({refused}), ExitCode::kCannotTell);
 }
 
 TEST(ExitCode, ABatchThatTheFileDoesNotHaveIsARefusal) {
-  const Record fixed = row(CellStatus::kUnsupported, reason::kFixedShape);
+  const Record fixed = row(CellStatus::kUnsupported, Reason::kFixedShape);
   EXPECT_EQ(named({kVerified, fixed}), ExitCode::kFailure);
   EXPECT_EQ(named({fixed}), ExitCode::kFailure);
   EXPECT_EQ(in_set({kVerified, fixed}), ExitCode::kSuccess);
 }
 
 TEST(ExitCode, WhatDoesNotFitFailsWhatIsSlowByDefaultDoesNot) {
-  EXPECT_EQ(named({kVerified, row(CellStatus::kSkipped, reason::kTooLarge)}), ExitCode::kFailure);
-  EXPECT_EQ(named({kVerified, row(CellStatus::kSkipped, reason::kNoTime)}), ExitCode::kSuccess);
+  EXPECT_EQ(named({kVerified, row(CellStatus::kSkipped, Reason::kTooLarge)}), ExitCode::kFailure);
+  EXPECT_EQ(named({kVerified, row(CellStatus::kSkipped, Reason::kNoTime)}), ExitCode::kSuccess);
 }
 
 TEST(ExitCode, AResultThatCouldNotBeSavedIsAFailure) {
@@ -59,20 +58,21 @@ TEST(ExitCode, AResultThatCouldNotBeSavedIsAFailure) {
 }
 
 TEST(ExitCode, FailuresAndFindingsCountInSetsToo) {
-  EXPECT_EQ(in_set({kVerified, row(CellStatus::kFailed, "timeout")}), ExitCode::kFailure);
-  EXPECT_EQ(in_set({kVerified, row(CellStatus::kWrong, "mismatch")}), ExitCode::kFinding);
-  EXPECT_EQ(in_set({row(CellStatus::kFailed, "timeout"), row(CellStatus::kWrong, "mismatch")}), ExitCode::kFailure)
+  EXPECT_EQ(in_set({kVerified, row(CellStatus::kFailed, Reason::kTimeout)}), ExitCode::kFailure);
+  EXPECT_EQ(in_set({kVerified, row(CellStatus::kWrong, Reason::kMismatch)}), ExitCode::kFinding);
+  EXPECT_EQ(in_set({row(CellStatus::kFailed, Reason::kTimeout), row(CellStatus::kWrong, Reason::kMismatch)}),
+            ExitCode::kFailure)
       << "something failed comes before a finding";
 }
 
 TEST(ExitCode, HardwareThatIsNotHereIsARowAsLongAsSomethingRan) {
-  const Record absent = row(CellStatus::kUnavailable, "no_hardware");
+  const Record absent = row(CellStatus::kUnavailable, Reason::kNoHardware);
   EXPECT_EQ(named({kVerified, absent}), ExitCode::kSuccess);
   EXPECT_EQ(named({absent}), ExitCode::kCannotTell);
 }
 
 TEST(ExitCode, NothingThatWasAskedForIsBuilt) {
-  const Record planned = row(CellStatus::kSkipped, reason::kNotBuilt);
+  const Record planned = row(CellStatus::kSkipped, Reason::kNotBuilt);
   EXPECT_EQ(named({planned}), ExitCode::kUsage);
   EXPECT_EQ(in_set({planned, planned}), ExitCode::kUsage);
   EXPECT_EQ(in_set({kVerified, planned}), ExitCode::kSuccess);

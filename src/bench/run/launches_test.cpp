@@ -99,7 +99,7 @@ TEST_F(Launching, ACellThatCrashesIsNotLaunchedAgainAndTheOthersGoOn) {
   EXPECT_THAT(launches_, SizeIs(7));
   ASSERT_THAT(rows_, SizeIs(3));
   EXPECT_EQ(rows_[0].launches, 3);
-  EXPECT_EQ(rows_[1].reason_code, "worker_died");
+  EXPECT_EQ(rows_[1].reason_code, Reason::kWorkerDied);
   EXPECT_EQ(rows_[2].launches, 3);
 }
 
@@ -173,7 +173,7 @@ TEST_F(Launching, ResumingTriesACellThatFailedAgain) {
     launch.resumed = true;
     if (launch.row.launch_number == 3) {
       launch.row.status = CellStatus::kFailed;
-      launch.row.reason_code = "worker_died";
+      launch.row.reason_code = Reason::kWorkerDied;
     }
     services.resumed[resume_key(launch.row)].push_back(std::move(launch));
   }

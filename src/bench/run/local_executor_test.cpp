@@ -221,7 +221,7 @@ TEST_F(Local, ATaskOfAnotherMachineGetsTheFactsOfThisOne) {
   elsewhere[0].load.device_id = "gpu7";
   const Record without_device = run_tasks(elsewhere, services, here).at(0);
   EXPECT_EQ(without_device.status, CellStatus::kUnavailable);
-  EXPECT_EQ(without_device.reason_code, "no_hardware");
+  EXPECT_EQ(without_device.reason_code, Reason::kNoHardware);
   EXPECT_THAT(without_device.message, HasSubstr("gpu7"));
 }
 
@@ -230,7 +230,7 @@ TEST_F(Local, ATaskThatWasPlannedForAnotherVersionOfTheRuntimeDoesNotRun) {
   tasks[0].row.engine_version = "0.9";
   const Record row = run(tasks).at(0);
   EXPECT_EQ(row.status, CellStatus::kFailed);
-  EXPECT_EQ(row.reason_code, "not_found");
+  EXPECT_EQ(row.reason_code, Reason::kNotFound);
   EXPECT_THAT(row.message, AllOf(HasSubstr("null 0.9"), HasSubstr("this machine has 1.0")));
   EXPECT_FALSE(row.latency_mean_ms);
 }
@@ -244,7 +244,7 @@ TEST_F(Local, AnExceptionWhileFilesAreMadeIsARow) {
   };
   const std::vector<Record> rows = run_tasks(tasks_of("prajjwal1/bert-tiny"), services);
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].reason_code, "internal");
+  EXPECT_EQ(rows[0].reason_code, Reason::kInternal);
   EXPECT_THAT(rows[0].message, HasSubstr("broken"));
   EXPECT_EQ(bundles(), 2U);
 }
@@ -257,13 +257,13 @@ TEST_F(Local, TheOtherTasksGoOnAfterACrash) {
   const std::vector<Record> rows = run_tasks(tasks_of("prajjwal1/bert-tiny"), services);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].status, CellStatus::kCompleted) << rows[0].message;
-  EXPECT_EQ(rows[1].reason_code, "worker_died");
+  EXPECT_EQ(rows[1].reason_code, Reason::kWorkerDied);
   EXPECT_EQ(rows[2].status, CellStatus::kCompleted) << rows[2].message;
 }
 
 TEST_F(Local, NothingIsMadeForTasksThatDoNotRun) {
   std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
-  tasks[0].row.reason_code = reason::kNoHardware;
+  tasks[0].row.reason_code = Reason::kNoHardware;
   tasks[0].row.status = CellStatus::kUnavailable;
   std::vector<std::string> made;
   ExecutorServices services = services_in(folder_.path(), registry_);
@@ -303,7 +303,7 @@ TEST_F(Local, AnArtefactThatCannotBeMadeIsARow) {
   tasks[0].artefact.zoo->weights = folder_.path() / "gone";
   const std::vector<Record> rows = run(tasks);
   EXPECT_EQ(rows.at(0).status, CellStatus::kFailed);
-  EXPECT_EQ(rows.at(0).reason_code, "not_found");
+  EXPECT_EQ(rows.at(0).reason_code, Reason::kNotFound);
   EXPECT_THAT(rows.at(0).message, HasSubstr("gone"));
 }
 

@@ -86,7 +86,7 @@ TEST(Rounds, ResumingTriesAgainWhatFailedAndKeepsWhatIsWrong) {
 
 TEST(Rounds, ATaskThatCannotRunHasARowOnce) {
   LocalTask cell = cell_of("a", {});
-  cell.task.row.reason_code = "no_hardware";
+  cell.task.row.reason_code = Reason::kNoHardware;
   EXPECT_EQ(missing_launches(cell), 1);
 }
 

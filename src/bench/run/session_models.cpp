@@ -68,7 +68,7 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   model.identity.model = choice.name;
   model.identity.model_id = choice.reference;
   model.identity.family = choice.family.empty() ? "other" : choice.family;
-  model.refusal = {CellStatus::kFailed, std::string(to_string(error.code)), error.message, error.hint};
+  model.refusal = {CellStatus::kFailed, reason_of(error.code), error.message, error.hint};
   return model;
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 // The row of a task that was not reached, with its reason. What cannot run at all keeps its own.
 Record unreached_row(Record row, const Refusal& why) {
-  if (row.reason_code.empty()) set_refusal(row, why);
+  if (!row.reason_code) set_refusal(row, why);
   row.task_key = task_key(row);
   row.series_key = series_key(row);
   row.timestamp = iso8601(wall_now());
@@ -163,8 +163,8 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
       if (ended[cell].reported) continue;
       if (request.cancelled()) {
         out.rows.push_back(
-            unreached_row(std::move(rows[cell]), {CellStatus::kSkipped, std::string(to_string(ErrorCode::kCancelled)),
-                                                  "interrupted before it ran", "run the same command with --resume"}));
+            unreached_row(std::move(rows[cell]), {CellStatus::kSkipped, Reason::kCancelled, "interrupted before it ran",
+                                                  "run the same command with --resume"}));
       } else if (!done) {
         Record failed;
         set_failure(failed, done.error());

@@ -173,7 +173,7 @@ TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefo
   EXPECT_TRUE(first->interrupted);
   EXPECT_EQ(announced, 3U);
   EXPECT_THAT(outcomes(*first), ElementsAre("a 1 completed", "a 2 skipped", "a 4 skipped"));
-  EXPECT_EQ(first->rows[1].reason_code, "cancelled");
+  EXPECT_EQ(first->rows[1].reason_code, Reason::kCancelled);
   EXPECT_EQ(first->resume_command, "assay bench --resume");
   EXPECT_THAT(first->kept, IsEmpty());
   EXPECT_THAT(first->logs, SizeIs(1)) << "of the one that ran";
@@ -286,7 +286,7 @@ TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
   EXPECT_THAT(session->notes, Contains(HasSubstr("batch 2 is not measured")));
   EXPECT_THAT(outcomes(*session), ElementsAre("a 1 completed", "a 2 skipped"));
   EXPECT_EQ(session->rows[0].launches, 1);
-  EXPECT_EQ(session->rows[1].reason_code, "no_time");
+  EXPECT_EQ(session->rows[1].reason_code, Reason::kNoTime);
 }
 
 TEST_F(SessionTest, ResumingWithABudgetPlansOnlyTheLaunchesThatAreMissing) {
@@ -529,7 +529,7 @@ TEST_F(SessionTest, AnExceptionInTheMiddleOfACellCostsThatCellAlone) {
   ASSERT_TRUE(session) << to_string(session.error());
   EXPECT_THAT(outcomes(*session), ElementsAre("a 1 failed", "a 2 completed", "b 1 completed", "b 2 completed"));
   EXPECT_THAT(session->rows[0].message, HasSubstr("broken"));
-  EXPECT_EQ(session->rows[0].reason_code, "internal");
+  EXPECT_EQ(session->rows[0].reason_code, Reason::kInternal);
 }
 
 TEST_F(SessionTest, AnExceptionBesideTheCellsCostsThatModelAloneAndEachOfItsCellsHasARow) {

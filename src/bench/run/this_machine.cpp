@@ -42,9 +42,9 @@ void ThisMachine::set_facts(Task& task) {
   const FoundEngine& engine = found->second;
   const auto device = std::ranges::find(engine.devices, task.load.device_id, &EngineDevice::id);
   if (!engine.available) {
-    set_refusal(row, {CellStatus::kUnavailable, std::string(reason::kNoRuntime), engine.why_not, ""});
+    set_refusal(row, {CellStatus::kUnavailable, Reason::kNoRuntime, engine.why_not, ""});
   } else if (device == engine.devices.end()) {
-    set_refusal(row, {CellStatus::kUnavailable, std::string(reason::kNoHardware),
+    set_refusal(row, {CellStatus::kUnavailable, Reason::kNoHardware,
                       fmt::format("{} has no device '{}' on {}", task.engine, task.load.device_id, run_.host), ""});
   } else {
     row.device_name = device->name;

@@ -151,7 +151,7 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
       cell.runs = false;
       cell.left = 1;
       cell.expected = {};
-      set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kNoTime),
+      set_refusal(task.row, {CellStatus::kSkipped, Reason::kNoTime,
                              fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
                              "a larger --budget, or --batch-sizes with the batches that you need"});
     });

@@ -163,7 +163,7 @@ TEST(TimePlan, FirstSamplingIsGivenUpThenLaunchesThenTheLargestDefaultBatches) {
                                        "--budget 8 s: batch 8 is not measured"));
   EXPECT_FALSE(fewer.overruns);
   EXPECT_EQ(fewer.one[2].row.status, CellStatus::kSkipped);
-  EXPECT_EQ(fewer.one[2].row.reason_code, "no_time");
+  EXPECT_EQ(fewer.one[2].row.reason_code, Reason::kNoTime);
   EXPECT_THAT(fewer.one[2].row.message, HasSubstr("--budget 8 s"));
   EXPECT_THAT(fewer.one[2].row.hint, HasSubstr("a larger --budget"));
   EXPECT_TRUE(fewer.other[1].runs());

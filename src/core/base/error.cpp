@@ -9,9 +9,9 @@
 
 namespace assay {
 namespace {
-constexpr std::array<std::string_view, 12> kNames{
-    "invalid_argument", "not_found",   "unsupported",         "mismatch",   "timeout",   "out_of_memory",
-    "device_lost",      "worker_died", "incompatible_plugin", "store_busy", "cancelled", "internal"};
+constexpr std::array<std::string_view, 13> kNames{
+    "invalid_argument", "not_found",           "unsupported", "mismatch",  "timeout",  "out_of_memory", "device_lost",
+    "worker_died",      "incompatible_plugin", "store_busy",  "cancelled", "internal", "fixed_shape"};
 }  // namespace
 
 std::string_view to_string(ErrorCode code) { return kNames.at(static_cast<std::size_t>(code)); }

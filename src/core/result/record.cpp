@@ -98,7 +98,7 @@ bool Record::ranked() const {
   for (const Flag never : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial, Flag::kUnsteady})
     if (flags.has(never)) return false;
   const bool of_launches = latency_p50_interval == IntervalScope::kLaunches;
-  if (latency_p50_quality.starts_with("few") && !of_launches) return false;
+  if (stats::has_few_samples(latency_p50_quality) && !of_launches) return false;
   if (!latency_p50_ms) return true;
   if (latency_p50_low_ms && *latency_p50_low_ms < kLeast * *latency_p50_ms) return false;
   if (latency_p50_high_ms && *latency_p50_high_ms > kMost * *latency_p50_ms) return false;

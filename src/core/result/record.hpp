@@ -92,12 +92,13 @@ struct Field {
   std::string_view sql_type;  ///< VARCHAR, BIGINT or DOUBLE
   std::string_view unit;      ///< "ms", "s", "items/s", "MB", …; "" if it has no unit
   std::string_view meaning;   ///< one line, for docs and the comment of the database's column
-  using Member = std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*,
-                              Verification Record::*, Word<Process> Record::*, Word<Spin> Record::*,
-                              Word<EffectiveSpin> Record::*, Word<Denormals> Record::*, Word<Contract> Record::*,
-                              Word<MemorySource> Record::*, Word<IntervalScope> Record::*,
-                              Word<stats::SteadyClass> Record::*, Word<KvCache> Record::*, Word<ShapesForm> Record::*,
-                              Word<Weights> Record::*, Flags Record::*, StopReasons Record::*, LaunchMedians Record::*>;
+  using Member =
+      std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*, Verification Record::*,
+                   Word<Process> Record::*, Word<Spin> Record::*, Word<EffectiveSpin> Record::*,
+                   Word<Denormals> Record::*, Word<Contract> Record::*, Word<MemorySource> Record::*,
+                   Word<IntervalScope> Record::*, Word<stats::SteadyClass> Record::*, Word<KvCache> Record::*,
+                   Word<ShapesForm> Record::*, Word<Reason> Record::*, Word<Weights> Record::*, Flags Record::*,
+                   StopReasons Record::*, LaunchMedians Record::*>;
   Member member;
   Hashing key;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/result/status.hpp"
@@ -10,7 +11,8 @@ namespace assay {
 /// Why a cell does not run: the status and reason of its row.
 struct Refusal {
   CellStatus status = CellStatus::kUnavailable;
-  std::string reason_code, message, hint;
+  std::optional<Reason> reason_code;  ///< absent: none is stored
+  std::string message, hint;
 };
 
 }  // namespace assay

@@ -7,11 +7,6 @@
 #include <assay/error.hpp>
 
 namespace assay {
-bool is_reason_code(std::string_view name) {
-  return error_code_from(name).has_value() ||
-         std::find(reason::kOwn.begin(), reason::kOwn.end(), name) != reason::kOwn.end();
-}
-
 ExitCode worse(ExitCode a, ExitCode b) {
   constexpr std::array kPrecedence{ExitCode::kInterrupted, ExitCode::kUsage,      ExitCode::kFailure,
                                    ExitCode::kFinding,     ExitCode::kCannotTell, ExitCode::kSuccess};

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <assay/error.hpp>
+
 #include "core/base/words.hpp"
 
 namespace assay {
@@ -24,19 +26,36 @@ struct WordsOf<Verification> {
                                                         "ill_conditioned"};
 };
 
-/// Reason codes are the names of ErrorCode and these.
-namespace reason {
-inline constexpr std::string_view kNotBuilt = "not_built";
-inline constexpr std::string_view kNoTime = "no_time";
-inline constexpr std::string_view kTooLarge = "too_large";
-inline constexpr std::string_view kNoHardware = "no_hardware";
-inline constexpr std::string_view kNoRuntime = "no_runtime";
-inline constexpr std::string_view kFixedShape = "fixed_shape";
-inline constexpr std::array kOwn{kNotBuilt, kNoTime, kTooLarge, kNoHardware, kNoRuntime, kFixedShape};
-}  // namespace reason
-/// Whether `name` is on the closed list: an ErrorCode's name or one of reason::kOwn. Each has a heading in
+/// Why a cell has no result that counts. First the codes of errors, in the order of ErrorCode. Each has a heading in
 /// docs/errors.md.
-[[nodiscard]] bool is_reason_code(std::string_view name);
+enum class Reason {
+  kInvalidArgument,
+  kNotFound,
+  kUnsupported,
+  kMismatch,
+  kTimeout,
+  kOutOfMemory,
+  kDeviceLost,
+  kWorkerDied,
+  kIncompatiblePlugin,
+  kStoreBusy,
+  kCancelled,
+  kInternal,
+  kFixedShape,
+  kNotBuilt,    ///< a later version of assay has it
+  kNoTime,      ///< --budget left no time, or a default batch would be slow
+  kTooLarge,    ///< it does not fit in memory or in what a file may contain
+  kNoHardware,  ///< the machine does not have it
+  kNoRuntime,   ///< the machine has the hardware, but no runtime for it
+};
+template <>
+struct WordsOf<Reason> {
+  static constexpr std::array<std::string_view, 18> kAll{
+      "invalid_argument", "not_found",           "unsupported", "mismatch",  "timeout",  "out_of_memory", "device_lost",
+      "worker_died",      "incompatible_plugin", "store_busy",  "cancelled", "internal", "fixed_shape",   "not_built",
+      "no_time",          "too_large",           "no_hardware", "no_runtime"};
+};
+[[nodiscard]] constexpr Reason reason_of(ErrorCode code) { return static_cast<Reason>(code); }
 
 /// Exit status of every command, in order of precedence: interrupted, usage, failure, finding, inconclusive, success.
 enum class ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2, kFinding = 3, kCannotTell = 4, kInterrupted = 130 };

@@ -204,10 +204,10 @@ TEST(Launches, TheWorstStatusAndVerdictWinWithTheirErrors) {
 TEST(Launches, ALaunchThatFailedMakesTheCellFailAndTheOthersAreMeasured) {
   std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, 0, 0}};
   launches[2].row.status = CellStatus::kFailed;
-  launches[2].row.reason_code = "worker_died";
+  launches[2].row.reason_code = Reason::kWorkerDied;
   const Record cell = combined(launches);
   EXPECT_EQ(cell.status, CellStatus::kFailed);
-  EXPECT_EQ(cell.reason_code, "worker_died");
+  EXPECT_EQ(cell.reason_code, Reason::kWorkerDied);
   EXPECT_EQ(cell.launches, 2);
   EXPECT_EQ(cell.iterations, 80);
 }
@@ -298,7 +298,7 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}};
   Record refused;
   refused.status = CellStatus::kSkipped;
-  refused.reason_code = "no_time";
+  refused.reason_code = Reason::kNoTime;
   refused.message = "no time";
   refused.launch_number = 3;
   refused.attempt_number = 1;
@@ -365,7 +365,7 @@ TEST(Launches, AnImportedCellWithoutATimeDoesNotHideItsLaunches) {
 TEST(Launches, ACellThatWasNotMeasuredHasNoLaunches) {
   Record refused;
   refused.status = CellStatus::kUnsupported;
-  refused.reason_code = "unsupported";
+  refused.reason_code = Reason::kUnsupported;
   refused.launch_number = 1;
   const LaunchSamples inputs[] = {{&refused, nullptr}};
   EXPECT_EQ(to_json(combine_launches(inputs)), to_json(refused));

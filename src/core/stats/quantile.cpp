@@ -168,11 +168,17 @@ QuantileEstimate estimate_quantile(std::span<const double> series, double p, dou
   return estimate_quantiles(series, std::span(&p, 1), confidence).front();
 }
 
+namespace {
+constexpr std::string_view kFewSamples = "few_samples";
+}  // namespace
+
 std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n) {
   if (!estimate.few_samples) return "ok";
   const std::string product =
       estimate.time > 1.0 ? fmt::format("={:.0f}x{:.3g}", estimate.least, estimate.time) : std::string();
-  return fmt::format("few_samples(n={}<{:.0f}{})", n, estimate.needed(), product);
+  return fmt::format("{}(n={}<{:.0f}{})", kFewSamples, n, estimate.needed(), product);
 }
+
+bool has_few_samples(std::string_view quality) { return quality.starts_with(kFewSamples); }
 
 }  // namespace assay::stats

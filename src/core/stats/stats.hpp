@@ -52,6 +52,8 @@ struct QuantileEstimate {
 /// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series. Where
 /// the correlation counts, the product follows: "few_samples(n=50<90=36x2.5)".
 [[nodiscard]] std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n);
+/// Whether a text of quantile_quality() says so.
+[[nodiscard]] bool has_few_samples(std::string_view quality);
 /// 6 for p50, 36 for p90, 72 for p95, 368 for p99, 3688 for p99.9 at 95 %: the least n of independent samples for which
 /// both bounds exist.
 [[nodiscard]] std::size_t minimum_samples(double p, double confidence = 0.95);

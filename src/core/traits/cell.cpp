@@ -72,7 +72,7 @@ std::string shape_key(const Record& row) {
 }
 
 bool unfinished(const Record& row) {
-  return row.reason_code == to_string(ErrorCode::kCancelled) ||
+  return row.reason_code == Reason::kCancelled ||
          (row.flags.has(Flag::kPartial) && row.stop_reason == StopReasons{StopReason::kInterrupted});
 }
 

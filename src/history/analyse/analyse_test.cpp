@@ -103,7 +103,7 @@ TEST(ShapeKey, NamesTheFormOfShapesThatIsNotTheDefaultOfTheEngine) {
 
 Record unreached(Record r) {
   r.status = CellStatus::kSkipped;
-  r.reason_code = "cancelled";
+  r.reason_code = Reason::kCancelled;
   r.latency_p50_ms = std::nullopt;
   return r;
 }

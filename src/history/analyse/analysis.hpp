@@ -71,7 +71,7 @@ struct ModelLine {
 /// One cause of failed, wrong, unsupported, unavailable or skipped cells, with all of its cells.
 struct Failure {
   CellStatus status = CellStatus::kFailed;
-  std::string reason_code;
+  Word<Reason> reason_code;
   std::string cause;  ///< one message in full
   std::string hint;   ///< "" if there is none
   std::vector<const Record*> cells;

@@ -23,9 +23,10 @@ using testing::ended;
 using testing::result;
 
 TEST(ModelLines, SayWhatIsBestByHowMuchAndInWhichState) {
-  const Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 12, 4),
-                                result("bert", "openvino", 10, 4),
-                                ended(result("bert", "cuda", 1), CellStatus::kUnavailable, "no_hardware", "no GPU")});
+  const Dataset data =
+      dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 12, 4),
+               result("bert", "openvino", 10, 4),
+               ended(result("bert", "cuda", 1), CellStatus::kUnavailable, Reason::kNoHardware, "no GPU")});
   const Analysis analysis = analyse(data);
   ASSERT_THAT(analysis.models, SizeIs(1));
   const ModelLine& line = analysis.models[0];
@@ -46,7 +47,8 @@ TEST(ModelLines, ClaimNothingThatOneProcessOrAnotherRunShows) {
   EXPECT_EQ(analyse(data).models[0].latency->words, "not compared with cpu: measured in different runs");
   data = dataset({result("bert", "cpu", 4.001), result("bert", "openvino", 4)});
   EXPECT_THAT(analyse(data).models[0].latency->words, HasSubstr("no difference shown with cpu (± "));
-  data = dataset({result("bert", "openvino", 4), ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "x")});
+  data = dataset(
+      {result("bert", "openvino", 4), ended(result("bert", "cpu", 1), CellStatus::kFailed, Reason::kTimeout, "x")});
   EXPECT_EQ(analyse(data).models[0].latency->words, "the only verified choice here");
 }
 
@@ -104,8 +106,8 @@ TEST(ModelLines, CompareMemoryOfOneKindOnly) {
 }
 
 TEST(ModelLines, SayWhyAModelHasNoBest) {
-  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kSkipped, "not_built", "planned"),
-                          ended(result("bert", "openvino", 1), CellStatus::kSkipped, "not_built", "planned")});
+  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kSkipped, Reason::kNotBuilt, "planned"),
+                          ended(result("bert", "openvino", 1), CellStatus::kSkipped, Reason::kNotBuilt, "planned")});
   EXPECT_EQ(analyse(data).models[0].why_none, "skipped (not_built)");
   data = dataset({result("bert", "cpu", 8)});
   data.cells[0].flags.add(Flag::kUnsteady);
@@ -162,12 +164,12 @@ TEST(HowSureOfADataset, TheScoreIsOfTheRunOfTheNewestCell) {
 }
 
 TEST(Failures, HaveEachCauseOnce) {
-  const Dataset data =
-      dataset({ended(result("bert", "openvino", 1), CellStatus::kUnavailable, "no_hardware", "no driver in /dev/x"),
-               ended(result("vit", "openvino", 1), CellStatus::kUnavailable, "no_hardware", "no driver in /dev/x"),
-               ended(result("bert", "cpu", 1, 4), CellStatus::kWrong, "mismatch", "error 0.5 is over its limit 1e-05"),
-               ended(result("bert", "cpu", 1, 8), CellStatus::kWrong, "mismatch", "error 0.25 is over its limit 1e-05"),
-               result("vit", "cpu", 1)});
+  const Dataset data = dataset(
+      {ended(result("bert", "openvino", 1), CellStatus::kUnavailable, Reason::kNoHardware, "no driver in /dev/x"),
+       ended(result("vit", "openvino", 1), CellStatus::kUnavailable, Reason::kNoHardware, "no driver in /dev/x"),
+       ended(result("bert", "cpu", 1, 4), CellStatus::kWrong, Reason::kMismatch, "error 0.5 is over its limit 1e-05"),
+       ended(result("bert", "cpu", 1, 8), CellStatus::kWrong, Reason::kMismatch, "error 0.25 is over its limit 1e-05"),
+       result("vit", "cpu", 1)});
   const std::vector<Failure> failures = analyse(data).failures;
   ASSERT_THAT(failures, SizeIs(2));
   EXPECT_EQ(failures[0].status, CellStatus::kWrong) << "the most urgent first";
@@ -178,8 +180,8 @@ TEST(Failures, HaveEachCauseOnce) {
 }
 
 TEST(Failures, OfSeveralMachinesNameTheMachine) {
-  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "too slow"),
-                          ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "too slow")});
+  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kFailed, Reason::kTimeout, "too slow"),
+                          ended(result("bert", "cpu", 1), CellStatus::kFailed, Reason::kTimeout, "too slow")});
   data.cells[1].hardware_id = "machine-2";
   data.cells[1].host = "workshop";
   const std::vector<Failure> failures = analyse(data).failures;
@@ -193,7 +195,7 @@ TEST(Failures, OfTwoOperatorsOrTypesAreTwo) {
        {"operator Conv2d is not supported", "operator LayerNorm2d is not supported", "float16 is not available",
         "int8 is not available", "node_12 has 8 inputs (at 12ms)", "node_7 has 9 inputs (at 130ms)"})
     rows.push_back(ended(result("bert", "cpu", 1, static_cast<std::int64_t>(rows.size())), CellStatus::kFailed,
-                         "runtime", message));
+                         Reason::kInternal, message));
   const Dataset data = dataset(rows);
   const std::vector<Failure> failures = analyse(data).failures;
   ASSERT_THAT(failures, SizeIs(5));

@@ -21,13 +21,13 @@ const Refusal& refusal_of(const Dataset& data, const HistoryPoint& point) {
 
 bool refuses(const Dataset& data, const HistoryPoint& point) {
   if (point.status == CellStatus::kUnavailable) return true;
-  const std::string& code = refusal_of(data, point).reason_code;
-  return point.status == CellStatus::kSkipped && (code == reason::kTooLarge || code == reason::kNotBuilt);
+  const Word<Reason> code = refusal_of(data, point).reason_code;
+  return point.status == CellStatus::kSkipped && (code == Reason::kTooLarge || code == Reason::kNotBuilt);
 }
 
 // Whether the row stands for all that its hardware could run.
 bool is_of_hardware(const Dataset& data, const HistoryPoint& point) {
-  return point.status == CellStatus::kUnavailable && refusal_of(data, point).reason_code == reason::kNoHardware;
+  return point.status == CellStatus::kUnavailable && refusal_of(data, point).reason_code == Reason::kNoHardware;
 }
 
 const char* refused_words(CellStatus status) {
@@ -36,7 +36,8 @@ const char* refused_words(CellStatus status) {
 
 // "no_hardware: no driver is loaded"
 std::string why_words(const Refusal& refusal) {
-  const auto& [status, code, message, hint] = refusal;
+  const auto& [status, reason, message, hint] = refusal;
+  const std::string code(to_string(reason));
   return message.empty() ? code : code.empty() ? message : code + ": " + message;
 }
 
@@ -177,7 +178,7 @@ std::map<const Record*, std::string> gone_words(const Dataset& data) {
     if (refused == nullptr || !works(last)) continue;
     const Refusal& refusal = refusal_of(data, *refused);
     words[row] = fmt::format("{} since {} ({}), measured on {}", refused_words(refusal.status),
-                             date_of(refused->time_s), refusal.reason_code, date_of(last.time_s));
+                             date_of(refused->time_s), to_string(refusal.reason_code), date_of(last.time_s));
   }
   return words;
 }

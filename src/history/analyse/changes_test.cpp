@@ -140,7 +140,7 @@ Dataset with_refused_cuda(const Refusal& refusal) {
   add(data, 3, 2, 1, refusal.status);
   return data;
 }
-const Refusal kNoDriver{CellStatus::kUnavailable, "no_hardware", "no driver is loaded", ""};
+const Refusal kNoDriver{CellStatus::kUnavailable, Reason::kNoHardware, "no driver is loaded", ""};
 
 TEST(Changes, HardwareThatVanishedIsOneChangeAndAnswersSayFromWhenTheyAre) {
   Dataset data = with_refused_cuda(kNoDriver);
@@ -179,14 +179,15 @@ TEST(Changes, HardwareThatVanishedMayChangeTheIdOfItsMachineAndIsOfAllModels) {
 }
 
 TEST(Changes, ARuntimeThatIsMissingIsOfTheModelAndALackOfTimeIsNoChange) {
-  Dataset data = with_refused_cuda({CellStatus::kUnavailable, "no_runtime", "libcuda is missing", ""});
+  Dataset data = with_refused_cuda({CellStatus::kUnavailable, Reason::kNoRuntime, "libcuda is missing", ""});
   data.cells[1].model = "b";
   const std::vector<Change> changes = analyse(data).since_last_run;
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_THAT(changes[0].words, HasSubstr("a on cuda, batch 1: not available since 1970-01-03; no_runtime"));
-  EXPECT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, "no_time", "--budget", ""})).since_last_run, IsEmpty());
-  EXPECT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, "cancelled", "", ""})).since_last_run, IsEmpty());
-  ASSERT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, "too_large", "needs 9 GB", ""})).since_last_run,
+  EXPECT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, Reason::kNoTime, "--budget", ""})).since_last_run,
+              IsEmpty());
+  EXPECT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, Reason::kCancelled, "", ""})).since_last_run, IsEmpty());
+  ASSERT_THAT(analyse(with_refused_cuda({CellStatus::kSkipped, Reason::kTooLarge, "needs 9 GB", ""})).since_last_run,
               SizeIs(1));
 }
 

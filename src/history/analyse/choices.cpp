@@ -72,7 +72,7 @@ std::string why_without(const RowGroup& group, const std::string& target, bool w
   if (wrong) return fmt::format("{}: computes wrong numbers ({})", target, shape_words(*any));
   if (any->status != CellStatus::kCompleted)
     return fmt::format("{}: {}{}", target, to_string(any->status),
-                       any->reason_code.empty() ? "" : " (" + any->reason_code + ")");
+                       !any->reason_code ? "" : fmt::format(" ({})", to_string(any->reason_code)));
   return fmt::format("{}: {}", target,
                      ranked ? "no ranked cell in common with the others" : "no verified, ranked time");
 }

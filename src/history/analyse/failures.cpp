@@ -100,7 +100,7 @@ int urgency_of(CellStatus status) {
 }  // namespace
 
 std::vector<Failure> failures_of(std::span<const Record> rows) {
-  using Cause = std::tuple<CellStatus, std::string, std::string>;
+  using Cause = std::tuple<CellStatus, Word<Reason>, std::string>;
   std::map<Cause, std::size_t> places;
   std::vector<Failure> failures;
   std::vector<std::vector<const Record*>> named;  // with distinct names, for each failure

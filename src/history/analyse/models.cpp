@@ -81,7 +81,7 @@ std::string why_no_latency(const std::vector<Record>& rows) {
   });
   if (!one_reason || first.status == CellStatus::kCompleted) return "no verified, ranked time";
   return fmt::format("{}{}", to_string(first.status),
-                     first.reason_code.empty() ? "" : fmt::format(" ({})", first.reason_code));
+                     first.reason_code ? fmt::format(" ({})", to_string(first.reason_code)) : "");
 }
 
 ModelLine line_of(const RowGroup& group) {

@@ -263,7 +263,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
                          row.hint.empty() ? "" : "; " + row.hint));
         break;
       case CellStatus::kSkipped:
-        if (row.reason_code == reason::kNoTime)
+        if (row.reason_code == Reason::kNoTime)
           once(kMissing, "no_time",
                "larger batches were skipped for time: a larger --budget, or --batch-sizes, measures them");
         break;

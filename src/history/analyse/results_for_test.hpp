@@ -42,9 +42,9 @@ inline Record result(const std::string& model, const std::string& hardware, doub
   return row;
 }
 
-inline Record ended(Record row, CellStatus status, std::string reason, std::string message) {
+inline Record ended(Record row, CellStatus status, Word<Reason> reason, std::string message) {
   row.status = status;
-  row.reason_code = std::move(reason);
+  row.reason_code = reason;
   row.message = std::move(message);
   row.latency_p50_ms = std::nullopt;
   return row;

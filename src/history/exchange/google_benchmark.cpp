@@ -66,7 +66,7 @@ Record benchmark_row(const std::string& name, const Repetitions& all) {
   row.message = all.label;
   if (all.failed || all.iterations <= 0) {
     row.status = CellStatus::kFailed;
-    row.reason_code = to_string(ErrorCode::kInternal);
+    row.reason_code = Reason::kInternal;
     row.message = all.error.empty() ? "the benchmark reported an error" : all.error;
     return row;
   }

@@ -214,7 +214,7 @@ Result<BundleWriter> BundleWriter::begin(const fs::path& spool, Record draft, co
                             draft.task_key, draft.attempt_id));
   draft.status = CellStatus::kFailed;
   draft.verification = Verification::kUnverified;
-  draft.reason_code = to_string(ErrorCode::kCancelled);
+  draft.reason_code = Reason::kCancelled;
   draft.message = "assay ended while this cell ran; the samples that were written are kept";
   draft.hint = "run again with --resume";
   draft.flags.add(Flag::kPartial);

@@ -220,7 +220,7 @@ TEST_F(BundleTest, AWriterThatGoesKeepsWhatTheWorkerWrote) {
   const auto bundle = read_bundle(spool_ / record_.task_key / record_.attempt_id);
   ASSERT_TRUE(bundle) << to_string(bundle.error());
   EXPECT_EQ(bundle->record.status, CellStatus::kFailed);
-  EXPECT_EQ(bundle->record.reason_code, "cancelled");
+  EXPECT_EQ(bundle->record.reason_code, Reason::kCancelled);
   EXPECT_TRUE(bundle->record.flags.has(Flag::kPartial));
   EXPECT_EQ(read_samples(bundle->folder / "samples.bin")->samples.duration_ns, samples_.duration_ns);
 }

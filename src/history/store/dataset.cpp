@@ -9,8 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "history/store/distribution_codec.hpp"
 #include "history/store/history_point.hpp"
-#include "history/store/shape_codec.hpp"
 #include "history/store/store.hpp"
 
 namespace assay {
@@ -142,20 +142,20 @@ Status read_peaks(Store& store, Dataset& data) {
   return {};
 }
 
-Status read_shapes(Store& store, Dataset& data) {
+Status read_distributions(Store& store, Dataset& data) {
   Json results = Json::array();
-  std::map<std::int64_t, std::vector<LaunchShape>> shapes;
+  std::map<std::int64_t, std::vector<SampleDistribution>> distributions;
   for (const std::int64_t id : data.ids) results.push_back(std::to_string(id));
   if (results.empty()) return {};
-  ASSAY_TRY(const Rows rows, store.ask("launch_shapes_of", {{"results", results}}));
+  ASSAY_TRY(const Rows rows, store.ask("sample_distributions_of", {{"results", results}}));
   for (const auto& row : rows.rows) {
     const auto number = [&](const char* name) { return row[rows.column(name)].get<std::int64_t>(); };
-    shapes[number("result_id")].push_back(
+    distributions[number("result_id")].push_back(
         {number("result_id"), number("launch_number"), static_cast<SampleKind>(number("kind")), number("samples"),
          number("steady"), number("low_ns"), number("high_ns"), number("window_ns"), number("first_steady_bin"),
          codes_of_hex(text(row[rows.column("quantiles")])), codes_of_hex(text(row[rows.column("bins")]))});
   }
-  for (const std::int64_t id : data.ids) std::ranges::move(shapes[id], std::back_inserter(data.shapes));
+  for (const std::int64_t id : data.ids) std::ranges::move(distributions[id], std::back_inserter(data.distributions));
   return {};
 }
 
@@ -190,7 +190,7 @@ Result<Dataset> read_dataset(Store& store, const Selection& selection) {
   ASSAY_CHECK_OK(read_runs(store, data, runs));
   ASSAY_CHECK_OK(read_machines(store, data));
   ASSAY_CHECK_OK(read_peaks(store, data));
-  if (selection.shapes) ASSAY_CHECK_OK(read_shapes(store, data));
+  if (selection.distributions) ASSAY_CHECK_OK(read_distributions(store, data));
   return data;
 }
 

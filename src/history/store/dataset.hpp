@@ -17,7 +17,8 @@
 #include "core/samples/measurement.hpp"
 
 /// What reports, charts and the dashboard read of a history: the cells that a selection names, their older results, and
-/// the runs and machines that they are of. Without samples: `shapes` shows how those of a launch are distributed.
+/// the runs and machines that they are of. Without samples: `distributions` shows how those of a launch are
+/// distributed.
 namespace assay {
 
 class Store;
@@ -31,7 +32,7 @@ struct Selection {
   std::optional<WallTime> since{}, until{};
   std::size_t most_cells = 2000;  ///< the newest ones; Dataset::left_out counts the others
   bool history = true;            ///< whether to read Dataset::history
-  bool shapes = true;             ///< whether to read Dataset::shapes
+  bool distributions = true;      ///< whether to read Dataset::distributions
 };
 
 /// One result of a series, for trends.
@@ -57,7 +58,7 @@ struct HistoryPoint {
 
 /// The samples of one kind of one launch, as a picture needs them. Times are 16-bit codes between the shortest and the
 /// longest sample, on a logarithmic scale.
-struct LaunchShape {
+struct SampleDistribution {
   std::int64_t result_id = 0, launch_number = 1;
   SampleKind kind = SampleKind::kRun;
   std::int64_t samples = 0, steady = 0;  ///< in the whole window, and those that statistics use
@@ -102,8 +103,8 @@ struct Dataset {
   std::vector<Refusal> refusals;      ///< why points of the history did not run, each once
   /// By series, then time. If a selection names runs or an end, until the last of the cells.
   std::vector<HistoryPoint> history;
-  std::vector<LaunchShape> shapes;  ///< in the order of cells, then by launch and kind
-  std::vector<RunFacts> runs;       ///< those of cells and history, newest first
+  std::vector<SampleDistribution> distributions;  ///< in the order of cells, then by launch and kind
+  std::vector<RunFacts> runs;                     ///< those of cells and history, newest first
   std::vector<MachineFacts> machines;
   std::vector<MachinePeak> peaks;
   std::size_t left_out = 0;

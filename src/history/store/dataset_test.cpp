@@ -100,7 +100,7 @@ TEST_F(DatasetTest, PointsSayWhyTheyDidNotRunAndWhatTheyRestOn) {
   EXPECT_EQ(measured.refusal, -1);
   ASSERT_THAT(data->refusals, SizeIs(1));
   EXPECT_EQ(refused.refusal, 0);
-  EXPECT_EQ(data->refusals[0].reason_code, "no_hardware");
+  EXPECT_EQ(data->refusals[0].reason_code, Reason::kNoHardware);
   EXPECT_EQ(data->refusals[0].message, "no driver");
 }
 
@@ -134,10 +134,10 @@ TEST_F(DatasetTest, HasPeaksScoresAndShapes) {
   EXPECT_EQ(data->peaks[0].hardware_id, "machine-1");
   EXPECT_EQ(data->peaks[0].flops_per_s, 2e11);
   EXPECT_EQ(data->peaks[0].threads, 2);
-  ASSERT_THAT(data->shapes, SizeIs(1));
-  EXPECT_EQ(data->shapes[0].result_id, data->ids[0]);
-  EXPECT_EQ(data->shapes[0].quantiles.size(), 20U);
-  EXPECT_THAT(read_dataset(*store, {.shapes = false})->shapes, IsEmpty());
+  ASSERT_THAT(data->distributions, SizeIs(1));
+  EXPECT_EQ(data->distributions[0].result_id, data->ids[0]);
+  EXPECT_EQ(data->distributions[0].quantiles.size(), 20U);
+  EXPECT_THAT(read_dataset(*store, {.distributions = false})->distributions, IsEmpty());
 }
 
 TEST_F(DatasetTest, OfWhatPagesAndChartsShowNothingIsReadFromSamples) {
@@ -157,9 +157,9 @@ TEST_F(DatasetTest, OfWhatPagesAndChartsShowNothingIsReadFromSamples) {
   EXPECT_THAT(after->ids, ElementsAre(before->ids[0], before->ids[1]));
   for (std::size_t i = 0; i < before->cells.size(); ++i) EXPECT_EQ(to_json(after->cells[i]), to_json(before->cells[i]));
   EXPECT_THAT(after->history, SizeIs(4));
-  ASSERT_EQ(after->shapes.size(), before->shapes.size());
-  for (std::size_t i = 0; i < before->shapes.size(); ++i)
-    EXPECT_EQ(after->shapes[i].quantiles, before->shapes[i].quantiles);
+  ASSERT_EQ(after->distributions.size(), before->distributions.size());
+  for (std::size_t i = 0; i < before->distributions.size(); ++i)
+    EXPECT_EQ(after->distributions[i].quantiles, before->distributions[i].quantiles);
 }
 
 TEST_F(DatasetTest, SelectsByTime) {

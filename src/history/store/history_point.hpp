@@ -33,7 +33,7 @@ class RefusalIndices {
 
  private:
   std::vector<Refusal>& refusals_;
-  std::map<std::tuple<CellStatus, std::string, std::string, std::string>, std::int32_t> places_;
+  std::map<std::tuple<CellStatus, std::optional<Reason>, std::string, std::string>, std::int32_t> places_;
 };
 
 }  // namespace assay

@@ -58,7 +58,7 @@ TEST_F(HistoryTest, AStoredDatabaseAgreesWithItsBundles) {
   ASSERT_TRUE(data) << to_string(data.error());
   EXPECT_THAT(data->cells, SizeIs(kCells));
   std::map<SampleKind, std::int64_t> kinds;
-  for (const LaunchShape& shape : data->shapes) kinds[shape.kind] += shape.samples;
+  for (const SampleDistribution& distribution : data->distributions) kinds[distribution.kind] += distribution.samples;
   EXPECT_EQ(kinds[SampleKind::kRun] + kinds[SampleKind::kFirstToken] + kinds[SampleKind::kToken], kSamples);
   EXPECT_GT(kinds[SampleKind::kToken], 0);
   EXPECT_EQ(store.ingest(spool_)->known, kLaunches) << "nothing is new";

@@ -23,11 +23,11 @@
 #include "core/samples/launches.hpp"
 #include "core/samples/samples_file.hpp"
 #include "history/store/cells.hpp"
+#include "history/store/distribution_codec.hpp"
+#include "history/store/distributions_table.hpp"
 #include "history/store/fresh_bundles.hpp"
 #include "history/store/read_ahead.hpp"
 #include "history/store/sample_appender.hpp"
-#include "history/store/shape_codec.hpp"
-#include "history/store/shapes_table.hpp"
 
 namespace assay::duckdb {
 namespace fs = std::filesystem;
@@ -94,7 +94,7 @@ class Ingest {
     }
     ASSAY_CHECK_OK(to.launches.close());
     ASSAY_CHECK_OK(to.results.close());
-    ASSAY_CHECK_OK(to.shapes.close());
+    ASSAY_CHECK_OK(to.distributions.close());
     ASSAY_CHECK_OK(to.bundles.close());
     return samples_->close();
   }
@@ -114,13 +114,13 @@ class Ingest {
   using Cells = std::map<std::int64_t, Cell>;
   /// What needs no database, made by a thread that reads ahead. A cell that the database has is derived later.
   struct ReadCell {
-    std::vector<Launch> launches;                  ///< the fresh ones, with their samples
-    std::vector<std::vector<LaunchShape>> shapes;  ///< of each of them
-    std::vector<Error> unreadable;                 ///< files of samples
+    std::vector<Launch> launches;                                ///< the fresh ones, with their samples
+    std::vector<std::vector<SampleDistribution>> distributions;  ///< of each of them
+    std::vector<Error> unreadable;                               ///< files of samples
     std::optional<Record> row;
   };
   struct Appenders {
-    Appender launches, results, shapes, bundles;
+    Appender launches, results, distributions, bundles;
   };
 
   Status add_bundle(Bundle bundle, const std::optional<StoredChoice>& stored, Cells& of_run) {
@@ -160,7 +160,7 @@ class Ingest {
     ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
     columns.insert(columns.begin(), {"launch_id", "counted"});
     ASSAY_TRY(Appender launches, Appender::create(database_, "launches", columns));
-    ASSAY_TRY(Appender shapes, Appender::create(database_, "launch_shapes", kShapeColumns));
+    ASSAY_TRY(Appender distributions, Appender::create(database_, "sample_distributions", kDistributionColumns));
     const std::array<std::string, 7> of_bundles{"sha256",  "path",      "attempt_id", "result_id",
                                                 "samples", "launch_id", "ingested_at"};
     ASSAY_TRY(Appender bundles, Appender::create(database_, "bundles", of_bundles));
@@ -168,7 +168,7 @@ class Ingest {
       ASSAY_TRY(SampleAppender own, SampleAppender::create(database_));
       samples_ = &own_samples_.emplace(std::move(own));
     }
-    return Appenders{std::move(launches), std::move(results), std::move(shapes), std::move(bundles)};
+    return Appenders{std::move(launches), std::move(results), std::move(distributions), std::move(bundles)};
   }
 
   /// Takes the cells' launches.
@@ -191,7 +191,7 @@ class Ingest {
     ReadCell read;
     for (FreshLaunch& fresh : cell.fresh) {
       Launch& launch = read.launches.emplace_back(std::move(fresh.launch));
-      std::vector<LaunchShape>& shapes = read.shapes.emplace_back();
+      std::vector<SampleDistribution>& distributions = read.distributions.emplace_back();
       launch.samples.emplace();
       if (!fresh.has_samples) continue;
       // A worker that was killed early leaves a file without a header: the result stands, without samples.
@@ -200,7 +200,7 @@ class Ingest {
         read.unreadable.push_back(std::move(file).error());
         continue;
       }
-      shapes = make_shapes(file->samples, first_steady(launch));
+      distributions = distributions_of(file->samples, first_steady(launch));
       launch.samples = steady_part(std::move(file->samples), first_steady(launch));
     }
     if (cell.stored) return read;
@@ -227,7 +227,7 @@ class Ingest {
                            std::make_move_iterator(launches.end()));
     }
     for (std::size_t i = 0; i < read.launches.size(); ++i)
-      ASSAY_CHECK_OK(write_launch(result_id, read.launches[i], read.shapes[i], cell.fresh[i], to));
+      ASSAY_CHECK_OK(write_launch(result_id, read.launches[i], read.distributions[i], cell.fresh[i], to));
     return to.results.append(result_cells(result_id, *read.row));
   }
 
@@ -239,12 +239,13 @@ class Ingest {
     return {};
   }
 
-  Status write_launch(std::int64_t result_id, const Launch& launch, const std::vector<LaunchShape>& shapes,
-                      const FreshLaunch& fresh, Appenders& to) {
+  Status write_launch(std::int64_t result_id, const Launch& launch,
+                      const std::vector<SampleDistribution>& distributions, const FreshLaunch& fresh, Appenders& to) {
     std::vector<Json> values = result_cells(result_id, launch.row);
     values.insert(values.begin(), {launch.id, launch.counted});
     ASSAY_CHECK_OK(to.launches.append(values));
-    for (const LaunchShape& shape : shapes) ASSAY_CHECK_OK(to.shapes.append(shape_cells(launch.id, shape)));
+    for (const SampleDistribution& distribution : distributions)
+      ASSAY_CHECK_OK(to.distributions.append(distribution_cells(launch.id, distribution)));
     ASSAY_CHECK_OK(samples_->append(launch.id, *launch.samples, first_steady(launch)));
     const fs::path& folder = fresh.folder;
     const Json bundle[] = {fresh.sha256,

@@ -52,7 +52,7 @@ Result<StoredRows> read_rows(Database& database) {
     if (const auto id = id_of(row.at(1))) stored.launches[text_of(row.at(0))] = *id;
   ASSAY_TRY(const Rows content,
             database.query("SELECT DISTINCT launch_id FROM main.samples UNION SELECT launch_id FROM "
-                           "main.launch_shapes"));
+                           "main.sample_distributions"));
   for (const auto& row : content.rows)
     if (const auto id = id_of(row.at(0))) stored.with_content.insert(*id);
   return stored;

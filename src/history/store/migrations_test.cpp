@@ -58,7 +58,8 @@ class MigrationsTest : public StoredHistoryTest {
           "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
           "SELECT * EXCLUDE (next_field) FROM launches ORDER BY launch_id",
           "SELECT launch_id, seq, kind::BIGINT, stream::BIGINT, start_ns, duration_ns FROM samples ORDER BY ALL",
-          ("SELECT * REPLACE (kind::BIGINT AS kind, hex(quantiles) AS quantiles, hex(bins) AS bins) FROM launch_shapes "
+          ("SELECT * REPLACE (kind::BIGINT AS kind, hex(quantiles) AS quantiles, hex(bins) AS bins) FROM "
+           "sample_distributions "
            "ORDER BY ALL"),
           "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL",
           "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY ALL"}) {
@@ -186,7 +187,8 @@ TEST_F(MigrationsTest, AnObstacleIsNamedAndNothingChanges) {
 
 TEST_F(MigrationsTest, ALostRowIsAnErrorAndNothingChanges) {
   const std::string before = *sha256_file(path_);
-  for (const char* table : {"launches", "samples", "launch_shapes", "bundles", "benchmark_runs", "hardware_info"}) {
+  for (const char* table :
+       {"launches", "samples", "sample_distributions", "bundles", "benchmark_runs", "hardware_info"}) {
     const std::string sql = fmt::format("DELETE FROM {0} WHERE rowid = (SELECT min(rowid) FROM {0});", table);
     const auto database = duckdb::open_database(path_, Access::kReadWrite, with_next_migration(sql));
     ASSERT_FALSE(database) << table;

@@ -143,7 +143,7 @@ TEST_P(QueryTest, HasTheColumnsOfItsHeadAndAnswersOfAnEmptyDatabase) {
 }
 
 // A hundred million samples are read by nobody who waits for a page: statistics are in the rows of launches and cells,
-// and what pictures need in launch_shapes.
+// and what pictures need in sample_distributions.
 TEST_P(QueryTest, AnswersWithoutTheTableOfSamples) {
   ASSERT_TRUE(database_->execute("DROP VIEW raw_benchmark_data; DROP TABLE samples"));
   ASSERT_FALSE(database_->query("SELECT * FROM raw_benchmark_data"));

@@ -20,8 +20,8 @@ namespace {
 // The name under which the snapshot is attached; no file of a user is called so.
 constexpr const char* kSnapshot = "assay_snapshot_in_the_making";
 
-constexpr std::array kPublished{"schema_version", "benchmark_runs", "hardware_info", "benchmark_results",
-                                "launches",       "launch_shapes",  "bundles"};
+constexpr std::array kPublished{"schema_version", "benchmark_runs",       "hardware_info", "benchmark_results",
+                                "launches",       "sample_distributions", "bundles"};
 
 // Rows of the tables that users added. One that cannot be copied stays empty: it must not cost the snapshot.
 Status copy_own_tables(Database& database, const std::string& source) {

@@ -104,9 +104,8 @@ Result<std::vector<Record>> read_filtered(Database& database, const char* table,
     where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
   }
   if (filter.judged) {
-    parameters.emplace_back(kVerdictOf);
-    where += fmt::format("{} verification <> 'unverified' AND NOT starts_with(coalesce(message, ''), ${})",
-                         where.empty() ? "WHERE" : " AND", parameters.size());
+    where += where.empty() ? "WHERE" : " AND";
+    where += " verification <> 'unverified' AND verdict_source IS NULL";
   }
   if (filter.latest_per_task)
     where +=

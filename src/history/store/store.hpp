@@ -31,10 +31,6 @@ struct IngestReport {
   std::vector<Error> refused;  ///< damaged, or with keys of another version; the others are ingested
 };
 
-/// The beginning of the message of a row that was not verified, but has the verdict of an older row; the time of that
-/// row follows.
-inline constexpr std::string_view kVerdictOf = "verdict of ";
-
 /// Which results. Empty fields do not filter.
 struct ResultFilter {
   std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};

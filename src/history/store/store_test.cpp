@@ -33,7 +33,7 @@ TEST_F(StoreTest, GivesBackTheResultsThatWereIngested) {
   Record record = add("a");
   Record failed = testing::fake_record("b", {});
   failed.status = CellStatus::kFailed;
-  failed.reason_code = "worker_died";
+  failed.reason_code = Reason::kWorkerDied;
   failed.message = "quotes ' and \" and ünïcode";
   failed.timestamp = "2026-03-03T00:00:00.000000Z";
   testing::write_fake_bundle(spool_, failed, {});

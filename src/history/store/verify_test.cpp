@@ -193,7 +193,7 @@ TEST_F(ChangedTableTest, ARowThatIsMissingAndOneThatIsTooManyAreFoundInAnyTable)
   }
   EXPECT_THAT(verify(), IsEmpty());
   // All rows of a bundle.
-  for (const char* table : {"launches", "bundles", "samples", "launch_shapes"})
+  for (const char* table : {"launches", "bundles", "samples", "sample_distributions"})
     ASSERT_TRUE(database_->execute(fmt::format("DELETE FROM {} WHERE launch_id = 1", table)));
   EXPECT_THAT(verify(), Contains(HasSubstr("bundles of the spool are not in the database (1)")));
 }

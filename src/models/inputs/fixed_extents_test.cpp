@@ -111,7 +111,7 @@ TEST(FixedExtents, FollowTheBatchOrFixIt) {
   EXPECT_EQ(made(recogniser(), given({"x:Bx3x48x320"})), "[4, 3, 48, 320]");
   EXPECT_EQ(made(recogniser(), given({"x:?x3x48x?"})), "[4, 3, 48, 224]") << "? is as without the option";
   EXPECT_EQ(made(recogniser(), given({"x:2x3x48x320"}), 2), "[2, 3, 48, 320]");
-  EXPECT_THAT(made(recogniser(), given({"x:2x3x48x320"})), HasSubstr("fixed_shape"));
+  EXPECT_THAT(made(recogniser(), given({"x:2x3x48x320"})), HasSubstr("batch is fixed"));
   EXPECT_EQ(fixed_batch(recogniser(), {.given = given({"x:2x3x48x320"})}).value(), 2);
   EXPECT_EQ(fixed_batch(recogniser(), {.given = given({"x:Bx3x48x320"})}).value(), std::nullopt);
   EXPECT_EQ(fixed_batch(named_sides(), {.given = given({}, {"N=3"})}).value(), 3);

@@ -23,11 +23,10 @@ constexpr std::int64_t kTimesteps = 1000;
 
 Status refuse_batch(std::int64_t asked, std::optional<std::int64_t> fixed, std::string_view whose) {
   const std::int64_t only = fixed.value_or(1);
-  return fail(
-      ErrorCode::kUnsupported,
-      fixed ? fmt::format("fixed_shape: {} batch is fixed at {}, {} was requested", whose, only, asked)
-            : fmt::format("fixed_shape: the model has no batch axis and runs at batch 1 only, {} was requested", asked),
-      fmt::format("--batch-sizes {}", only));
+  return fail(ErrorCode::kFixedShape,
+              fixed ? fmt::format("{} batch is fixed at {}, {} was requested", whose, only, asked)
+                    : fmt::format("the model has no batch axis and runs at batch 1 only, {} was requested", asked),
+              fmt::format("--batch-sizes {}", only));
 }
 
 // The first extent that all inputs have in common, when it is fixed.

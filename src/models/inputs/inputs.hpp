@@ -48,7 +48,7 @@ struct ModelInputs {
 /// ignored. A folder of JPEG and PNG files and subfolders, without arrays, gives the values of the image input: the
 /// first images, as many as the batch (models/inputs/image_folder.hpp).
 ///
-/// Errors: unsupported with a message that begins "fixed_shape: " when the file or the data has another batch than the
+/// Errors: fixed_shape when the file or the data has another batch than the
 /// requested one; invalid_argument: a given shape does not fit (check_input_shape); unsupported, by name: an element
 /// type for which assay cannot make values; mismatch: data of another type or shape; not_found: data for an input;
 /// invalid_argument: data for a name that is not an input, among others.

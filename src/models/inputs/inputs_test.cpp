@@ -84,7 +84,7 @@ TEST(MakeInputs, TakesTheRequestedShapeForTheImageInput) {
   const ModelValue ids = value("input_ids", i, {-1, -1}, {"batch", "sequence"});
   EXPECT_EQ(shaped({ids, open}, {3, 64, 96}), "[4, 32][4, 3, 64, 96]");
   EXPECT_EQ(shaped({value("wave", f, {-1, -1}, {"batch", "samples"})}, {400}), "[4, 400]");
-  EXPECT_THAT(shaped({open}, {4, 3, 64, 96}, 8), HasSubstr("fixed_shape: the requested shape's batch is fixed at 4"));
+  EXPECT_THAT(shaped({open}, {4, 3, 64, 96}, 8), HasSubstr("the requested shape's batch is fixed at 4"));
 }
 
 TEST(MakeInputs, RefusesAShapeThatTheModelCannotTakeAndSaysWhichItCan) {
@@ -154,13 +154,13 @@ TEST(MakeInputs, RunsAFixedBatchAtThatBatchOnly) {
   EXPECT_TRUE(make_inputs(fixed, {.batch = 2}));
   const auto other = make_inputs(fixed, {.batch = 8});
   ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(other.error().message, "fixed_shape: the model's batch is fixed at 2, 8 was requested");
+  EXPECT_EQ(other.error().code, ErrorCode::kFixedShape);
+  EXPECT_EQ(other.error().message, "the model's batch is fixed at 2, 8 was requested");
 
   const ModelInfo none = model_of({value("a", DType::kFloat32, {2, 3}), value("b", DType::kFloat32, {})});
   EXPECT_EQ(*fixed_batch(none), std::nullopt);
   EXPECT_TRUE(make_inputs(none, {.batch = 1}));
-  EXPECT_THAT(make_inputs(none, {.batch = 2}).error().message, HasSubstr("fixed_shape: the model has no batch axis"));
+  EXPECT_THAT(make_inputs(none, {.batch = 2}).error().message, HasSubstr("the model has no batch axis"));
   EXPECT_EQ(*fixed_batch(model_of({value("x", DType::kFloat32, {-1, 3})})), std::nullopt);
 }
 
@@ -205,7 +205,7 @@ TEST(MakeInputs, TakesDataByName) {
   EXPECT_EQ(*fixed_batch(model, axes), 2);
   InputAxes four = axes;
   four.batch = 4;
-  EXPECT_EQ(make_inputs(model, four).error().message, "fixed_shape: the data's batch is fixed at 2, 4 was requested");
+  EXPECT_EQ(make_inputs(model, four).error().message, "the data's batch is fixed at 2, 4 was requested");
 }
 
 TEST(MakeInputs, RefusesDataThatNoInputTakes) {

@@ -262,7 +262,7 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
     Result<GoldenPast> past = prepare_past(folder / "past", requests, work, golden.name);
     if (past) {
       golden.past = std::move(*past);
-    } else if (past.error().code == ErrorCode::kUnsupported) {
+    } else if (past.error().code == ErrorCode::kUnsupported || past.error().code == ErrorCode::kNotFound) {
       golden.refused_part = past.error().message;
     } else {
       return with_context(Result<GoldenCase>(tl::unexpected<Error>(past.error())), "in past/");

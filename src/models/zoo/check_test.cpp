@@ -146,7 +146,7 @@ TEST_F(Check, APastPartThatCannotBeBuiltIsRefusedForTheWholeFolder) {
   fs::copy_file(golden_folder("bert") / "inputs.safetensors", folder / "past" / "inputs.safetensors");
   const Result<GoldenCase> golden = prepare(folder);
   ASSERT_TRUE(golden) << to_string(golden.error());
-  EXPECT_EQ(golden->refused_part, "unsupported: part = prefill");
+  EXPECT_EQ(golden->refused_part, "the model has no prefill part");
 }
 
 TEST_F(Check, SaysWhatIsWrongWithAFolder) {

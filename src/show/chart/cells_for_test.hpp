@@ -41,15 +41,15 @@ inline Dataset data_of(std::vector<Record> cells) {
 }
 
 /// A launch of the result, of two times: 1 ms and 2 ms.
-inline LaunchShape two_times(std::int64_t result_id) {
-  LaunchShape shape;
-  shape.result_id = result_id;
-  shape.launch_number = 1;
-  shape.low_ns = 1'000'000;
-  shape.high_ns = shape.window_ns = 2'000'000;
-  shape.quantiles = {0, 65535};
-  shape.bins = {0, 1, 2};
-  return shape;
+inline SampleDistribution two_times(std::int64_t result_id) {
+  SampleDistribution distribution;
+  distribution.result_id = result_id;
+  distribution.launch_number = 1;
+  distribution.low_ns = 1'000'000;
+  distribution.high_ns = distribution.window_ns = 2'000'000;
+  distribution.quantiles = {0, 65535};
+  distribution.bins = {0, 1, 2};
+  return distribution;
 }
 
 inline Chart chart_of(Kind kind, const Dataset& data) {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/traits/cell.hpp"
-#include "history/store/shape_codec.hpp"
+#include "history/store/distribution_codec.hpp"
 #include "show/chart/charts.hpp"
 
 namespace assay::chart {
@@ -24,35 +24,37 @@ CellOrder::Place CellOrder::place_of(const Record& cell) const {
   return {smaller, cell.model, look, size_of(cell)};
 }
 
-std::vector<CellShapes> cells_with_shapes(const Source& source) {
+std::vector<CellDistributions> cells_with_distributions(const Source& source) {
   const Input& input = source.input;
   const std::vector<Record>& all = input.data->cells;
   std::map<std::int64_t, std::size_t> places;
   for (std::size_t i = 0; i < input.data->ids.size() && i < all.size(); ++i) places[input.data->ids[i]] = i;
-  std::map<std::size_t, CellShapes> found;
-  for (const LaunchShape& shape : input.data->shapes) {
-    const auto place = places.find(shape.result_id);
-    if (place == places.end() || shape.kind != SampleKind::kRun || shape.quantiles.size() < 2) continue;
+  std::map<std::size_t, CellDistributions> found;
+  for (const SampleDistribution& distribution : input.data->distributions) {
+    const auto place = places.find(distribution.result_id);
+    if (place == places.end() || distribution.kind != SampleKind::kRun || distribution.quantiles.size() < 2) continue;
     const Record& cell = all[place->second];
     if (!shows_values(cell)) continue;
     if (input.cell.empty() ? cell.hardware_id != source.cells.hardware_id : cell.task_key != input.cell) continue;
     if (!input.model.empty() && cell.model != input.model && cell.model_id != input.model) continue;
-    CellShapes& entry = found[place->second];
+    CellDistributions& entry = found[place->second];
     entry.cell = &cell;
-    entry.shapes.push_back(&shape);
+    entry.distributions.push_back(&distribution);
   }
   const CellOrder order(all);
-  std::vector<std::pair<CellOrder::Place, CellShapes>> ordered;
+  std::vector<std::pair<CellOrder::Place, CellDistributions>> ordered;
   ordered.reserve(found.size());
   for (auto& [place, entry] : found) ordered.emplace_back(order.place_of(*entry.cell), std::move(entry));
   std::ranges::stable_sort(ordered, {}, [](const auto& one) { return one.first; });
-  std::vector<CellShapes> list;
+  std::vector<CellDistributions> list;
   list.reserve(ordered.size());
   for (auto& [place, entry] : ordered) list.push_back(std::move(entry));
   return list;
 }
 
-double time_of(std::uint16_t code, const LaunchShape& shape) { return decode_ms(code, shape.low_ns, shape.high_ns); }
+double time_of(std::uint16_t code, const SampleDistribution& distribution) {
+  return decode_ms(code, distribution.low_ns, distribution.high_ns);
+}
 
 std::string cell_words(const Record& cell) {
   return fmt::format("{} on {}, {}", cell.model, target_key(cell), shape_words(cell));

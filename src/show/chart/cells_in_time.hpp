@@ -29,16 +29,16 @@ class CellOrder {
   std::vector<Look> looks_;
 };
 
-struct CellShapes {
+struct CellDistributions {
   const Record* cell = nullptr;
-  std::vector<const LaunchShape*> shapes;  ///< of whole runs, by launch
+  std::vector<const SampleDistribution*> distributions;  ///< of whole runs, by launch
 };
-/// The cells of one machine that have shapes and whose numbers are not wrong, in their order; only the chosen one if
-/// the input names one.
-[[nodiscard]] std::vector<CellShapes> cells_with_shapes(const Source& source);
+/// The cells of one machine that have distributions and whose numbers are not wrong, in their order; only the chosen
+/// one if the input names one.
+[[nodiscard]] std::vector<CellDistributions> cells_with_distributions(const Source& source);
 
-/// A time of a shape in ms.
-[[nodiscard]] double time_of(std::uint16_t code, const LaunchShape& shape);
+/// A time of a distribution in ms.
+[[nodiscard]] double time_of(std::uint16_t code, const SampleDistribution& distribution);
 
 /// "bert on cpu, batch 1, 128 tokens".
 [[nodiscard]] std::string cell_words(const Record& cell);

@@ -20,14 +20,15 @@ constexpr std::size_t kMostPanels = 6, kMostTargets = 4;
 constexpr const char* kPercentiles = "percentiles";
 
 // The same cell on several targets, the fastest first.
-using Group = std::vector<CellShapes>;
+using Group = std::vector<CellDistributions>;
 
 // Each with the first cell that is not in one before, in the order of the cells.
-std::vector<Group> groups_of(const std::vector<CellShapes>& cells) {
+std::vector<Group> groups_of(const std::vector<CellDistributions>& cells) {
   std::vector<Group> groups;
-  for (const CellShapes& entry : cells) {
+  for (const CellDistributions& entry : cells) {
     const auto own = std::ranges::find_if(groups, [&](const Group& group) {
-      return comparable(*group.front().cell, *entry.cell) && std::ranges::none_of(group, [&](const CellShapes& other) {
+      return comparable(*group.front().cell, *entry.cell) &&
+             std::ranges::none_of(group, [&](const CellDistributions& other) {
                return target_key(*other.cell) == target_key(*entry.cell);
              });
     });
@@ -38,7 +39,8 @@ std::vector<Group> groups_of(const std::vector<CellShapes>& cells) {
   }
   if (groups.size() > kMostPanels) groups.resize(kMostPanels);
   for (Group& group : groups)
-    std::ranges::stable_sort(group, {}, [](const CellShapes& entry) { return entry.cell->latency_p50_ms.value_or(0); });
+    std::ranges::stable_sort(group, {},
+                             [](const CellDistributions& entry) { return entry.cell->latency_p50_ms.value_or(0); });
   return groups;
 }
 
@@ -56,27 +58,28 @@ void add_curve(Picture& picture, int panel, const std::string& series, const std
   picture.plain_line(panel, series, look.colour.c_str(), dash, "end");
 }
 
-std::vector<std::pair<double, double>> curve_of(const LaunchShape& shape) {
+std::vector<std::pair<double, double>> curve_of(const SampleDistribution& distribution) {
   std::vector<std::pair<double, double>> points;
-  for (std::size_t q = 0; q < shape.quantiles.size(); ++q)
-    points.emplace_back(time_of(shape.quantiles[q], shape),
-                        static_cast<double>(q) / static_cast<double>(shape.quantiles.size() - 1));
+  for (std::size_t q = 0; q < distribution.quantiles.size(); ++q)
+    points.emplace_back(time_of(distribution.quantiles[q], distribution),
+                        static_cast<double>(q) / static_cast<double>(distribution.quantiles.size() - 1));
   return points;
 }
 
 // The distribution of all launches together, each with the weight of its samples; as many points as one launch has.
-std::vector<std::pair<double, double>> curve_of_all(std::span<const LaunchShape* const> shapes) {
+std::vector<std::pair<double, double>> curve_of_all(std::span<const SampleDistribution* const> distributions) {
   std::vector<std::pair<double, double>> steps;  // time, share that is added there
   double all = 0;
-  for (const LaunchShape* shape : shapes) all += static_cast<double>(std::max<std::int64_t>(shape->steady, 1));
-  for (const LaunchShape* shape : shapes) {
-    const double weight = static_cast<double>(std::max<std::int64_t>(shape->steady, 1)) / all;
-    const auto count = static_cast<double>(shape->quantiles.size() - 1);
-    for (std::size_t q = 0; q < shape->quantiles.size(); ++q)
-      steps.emplace_back(time_of(shape->quantiles[q], *shape), q == 0 ? 0 : weight / count);
+  for (const SampleDistribution* distribution : distributions)
+    all += static_cast<double>(std::max<std::int64_t>(distribution->steady, 1));
+  for (const SampleDistribution* distribution : distributions) {
+    const double weight = static_cast<double>(std::max<std::int64_t>(distribution->steady, 1)) / all;
+    const auto count = static_cast<double>(distribution->quantiles.size() - 1);
+    for (std::size_t q = 0; q < distribution->quantiles.size(); ++q)
+      steps.emplace_back(time_of(distribution->quantiles[q], *distribution), q == 0 ? 0 : weight / count);
   }
   std::ranges::sort(steps);
-  const std::size_t most = shapes.front()->quantiles.size() - 1;
+  const std::size_t most = distributions.front()->quantiles.size() - 1;
   std::vector<std::pair<double, double>> points;
   double share = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -145,7 +148,7 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
     row.low = one.low;
     row.high = one.high;
     row.style = style_of(cell);
-    if (row.style != kUnranked && (one.quality.starts_with("few") || !one.low || !one.high)) row.style |= kHollow;
+    if (row.style != kUnranked && (stats::has_few_samples(one.quality) || !one.low || !one.high)) row.style |= kHollow;
     if (alone) row.text = fmt::format("{} {}", one.name, number_words(*one.value));
     picture.add(row);
     table.rows.push_back(
@@ -171,7 +174,7 @@ void add_names(Picture& picture, int panel, const Group& group) {
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Record& cell = *group[i].cell;
     const double share = kTop - (kTop - kBottom) * static_cast<double>(i) / static_cast<double>(group.size() - 1);
-    const std::vector<std::pair<double, double>> curve = curve_of_all(group[i].shapes);
+    const std::vector<std::pair<double, double>> curve = curve_of_all(group[i].distributions);
     const auto at = std::ranges::find_if(curve, [&](const auto& point) { return point.second >= share; });
     Row row;
     row.panel = panel;
@@ -210,7 +213,7 @@ Frame frame_of(const Source& source, std::span<const Group> groups, std::size_t 
   bool several = false, single = false;
   for (const Group& group : groups) {
     (group.size() > 1 ? several : single) = true;
-    for (const CellShapes& entry : group) shown.push_back(entry.cell);
+    for (const CellDistributions& entry : group) shown.push_back(entry.cell);
   }
   Frame frame;
   frame.name = "latency_distribution";
@@ -240,7 +243,7 @@ Frame frame_of(const Source& source, std::span<const Group> groups, std::size_t 
 }  // namespace
 
 std::vector<Chart> latency_distribution(const Source& source) {
-  const std::vector<CellShapes> cells = cells_with_shapes(source);
+  const std::vector<CellDistributions> cells = cells_with_distributions(source);
   if (cells.empty()) return {};
   const std::vector<Group> groups = groups_of(cells);
   Table table{{{"cell", "cell", ""},
@@ -270,14 +273,14 @@ std::vector<Chart> latency_distribution(const Source& source) {
                  number_axis("", {"value"}, {number}, "share", true, {0, 1})});
     const std::vector<int> steps = steps_of(group);
     for (std::size_t place = 0; place < group.size(); ++place) {
-      const CellShapes& entry = group[place];
+      const CellDistributions& entry = group[place];
       const Look look = look_of(*entry.cell);
       if (alone)
-        for (const LaunchShape* shape : entry.shapes)
-          add_curve(picture, number, fmt::format("{} {}", i, shape->launch_number),
-                    fmt::format("launch {}", shape->launch_number), look, curve_of(*shape), "solid");
+        for (const SampleDistribution* distribution : entry.distributions)
+          add_curve(picture, number, fmt::format("{} {}", i, distribution->launch_number),
+                    fmt::format("launch {}", distribution->launch_number), look, curve_of(*distribution), "solid");
       else
-        add_curve(picture, number, look.name, look.name, look, curve_of_all(entry.shapes), look.dash);
+        add_curve(picture, number, look.name, look.name, look, curve_of_all(entry.distributions), look.dash);
       add_percentiles(picture, table, number, *entry.cell, alone, steps[place]);
     }
     if (!alone) add_names(picture, number, group);

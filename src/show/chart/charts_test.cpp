@@ -141,7 +141,7 @@ TEST(Distribution, HasNoTimesOfWrongNumbers) {
   data.cells[1].status = CellStatus::kWrong;
   data.cells[1].verification = Verification::kWrong;
   data.cells[1].task_key = "wrong";
-  for (const std::int64_t id : data.ids) data.shapes.push_back(two_times(id));
+  for (const std::int64_t id : data.ids) data.distributions.push_back(two_times(id));
   for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime}) {
     const Chart both = make_charts(kind, {.data = &data}).front();
     EXPECT_THAT(both.title, HasSubstr("bert on cpu, batch 1"));

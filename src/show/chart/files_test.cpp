@@ -203,15 +203,15 @@ TEST(Charts, WrongAndFailedCellsHaveNoTime) {
   EXPECT_DOUBLE_EQ(std::get<double>(errors.table.rows.at(0).at(3)), 50) << "only the wrong one was compared";
 }
 
-LaunchShape shape_of(std::int64_t result, std::int64_t launch) {
-  LaunchShape shape;
-  shape.result_id = result;
-  shape.launch_number = launch;
-  shape.samples = shape.steady = 100;
-  shape.low_ns = 1'000'000 * result;
-  shape.high_ns = 2'000'000 * result;
-  shape.quantiles = {0, 32768, 65535};
-  return shape;
+SampleDistribution shape_of(std::int64_t result, std::int64_t launch) {
+  SampleDistribution distribution;
+  distribution.result_id = result;
+  distribution.launch_number = launch;
+  distribution.samples = distribution.steady = 100;
+  distribution.low_ns = 1'000'000 * result;
+  distribution.high_ns = 2'000'000 * result;
+  distribution.quantiles = {0, 32768, 65535};
+  return distribution;
 }
 
 std::vector<std::string> series_of(const Chart& chart, std::string_view function) {
@@ -227,7 +227,7 @@ TEST(Charts, TheDistributionsOfACellOnSeveralTargetsAreInOnePanel) {
   data.cells = {cell("cpu", "onnxruntime", 8), cell("openvino", "openvino", 4)};
   data.ids = {2, 1};
   for (const std::int64_t result : {1, 2})
-    for (const std::int64_t launch : {1, 2}) data.shapes.push_back(shape_of(result, launch));
+    for (const std::int64_t launch : {1, 2}) data.distributions.push_back(shape_of(result, launch));
   const Chart both = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
   EXPECT_EQ(both.option["grid"].size(), 1U);
   EXPECT_THAT(series_of(both, "line"), ElementsAre("openvino", "cpu")) << "the fastest first, a line each";

@@ -41,7 +41,8 @@ int style_of(const Record& row) {
 
 std::string status_words(const Record& row) {
   if (row.status != CellStatus::kCompleted)
-    return std::string(to_string(row.status)) + (row.reason_code.empty() ? "" : " (" + row.reason_code + ")");
+    return std::string(to_string(row.status)) +
+           (!row.reason_code ? "" : fmt::format(" ({})", to_string(row.reason_code)));
   if (row.verification == Verification::kWrong) return std::string(to_string(row.verification));
   std::string words(to_string(row.verification));
   if (is_simulated(row)) words += ", simulated or software";

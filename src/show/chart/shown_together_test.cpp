@@ -126,7 +126,7 @@ TEST(Machines, AreNotMixedInDistributionsAndHistories) {
   older.series_key = "another";
   Dataset data = data_of({older, laboratory_cell("bert", "cpu", 8)});
   for (const std::int64_t id : data.ids) {
-    data.shapes.push_back(two_times(id));
+    data.distributions.push_back(two_times(id));
     HistoryPoint point;
     point.series = static_cast<std::uint32_t>(data.series.size());
     point.status = CellStatus::kCompleted;
@@ -152,7 +152,7 @@ TEST(Simulated, KeepsItsMarkAndIsNeverTheBest) {
   point.launches = 3;
   data.series = {data.cells[0].series_key};
   data.history = {point, point};
-  data.shapes = {two_times(1)};
+  data.distributions = {two_times(1)};
   for (const Kind kind : {Kind::kHardwareComparison, Kind::kModelPerformance, Kind::kArchitectureComparison,
                           Kind::kArchitecturePerformanceMatrix, Kind::kHistory}) {
     const Chart chart = chart_of(kind, data);

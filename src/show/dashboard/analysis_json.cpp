@@ -89,7 +89,7 @@ Json failures_json(const Analysis& analysis, const Rows& rows) {
     for (const Record* cell : failure.cells)
       if (Json index = rows.index(cell); !index.is_null()) cells.push_back(std::move(index));
     list.push_back({{"status", to_string(failure.status)},
-                    {"reason_code", failure.reason_code},
+                    {"reason_code", to_string(failure.reason_code)},
                     {"cause", failure.cause},
                     {"hint", failure.hint},
                     {"cells", std::move(cells)},

@@ -75,8 +75,8 @@ void add_whole(std::vector<PageChart>& charts, Kind kind, const chart::ChartMake
 }
 
 // What a chart of one cell looks like does not depend on its numbers: only on its target, and on how many launches it
-// has. These shapes have everything that a picture may show. Words and notes are those of this cell: the page has its
-// own.
+// has. These distributions have everything that a picture may show. Words and notes are those of this cell: the page
+// has its own.
 Dataset prototype(const Record& cell, std::size_t launches) {
   Dataset data;
   data.cells = {cell};
@@ -88,18 +88,18 @@ Dataset prototype(const Record& cell, std::size_t launches) {
   data.series = {cell.series_key};
   data.versions = {"1", "2"};
   for (std::size_t launch = 1; launch <= launches; ++launch) {
-    LaunchShape shape;
-    shape.result_id = 1;
-    shape.launch_number = static_cast<std::int64_t>(launch);
-    shape.samples = shape.steady = 2;
-    shape.low_ns = 1;
-    shape.high_ns = 2;
-    shape.window_ns = 2;
-    shape.first_steady_bin = 1;
-    shape.quantiles = {0, 1};
+    SampleDistribution distribution;
+    distribution.result_id = 1;
+    distribution.launch_number = static_cast<std::int64_t>(launch);
+    distribution.samples = distribution.steady = 2;
+    distribution.low_ns = 1;
+    distribution.high_ns = 2;
+    distribution.window_ns = 2;
+    distribution.first_steady_bin = 1;
+    distribution.quantiles = {0, 1};
     constexpr std::size_t kBins = 100;  // a few would also be drawn as points
-    shape.bins.assign(3 * kBins, 0);
-    data.shapes.push_back(std::move(shape));
+    distribution.bins.assign(3 * kBins, 0);
+    data.distributions.push_back(std::move(distribution));
   }
   for (std::uint32_t version = 0; version < 2; ++version) {
     HistoryPoint point;
@@ -114,8 +114,8 @@ Dataset prototype(const Record& cell, std::size_t launches) {
 
 void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
   std::map<std::int64_t, std::size_t> launches;
-  for (const LaunchShape& shape : data.shapes)
-    if (shape.kind == SampleKind::kRun) ++launches[shape.result_id];
+  for (const SampleDistribution& distribution : data.distributions)
+    if (distribution.kind == SampleKind::kRun) ++launches[distribution.result_id];
   std::set<std::pair<std::string, std::size_t>> made;
   std::set<std::string> targets;
   for (std::size_t i = 0; i < data.cells.size() && i < data.ids.size(); ++i) {

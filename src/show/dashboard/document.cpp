@@ -159,23 +159,23 @@ void add_shapes(Json& header, Columns& columns, const Dataset& data, const std::
   std::array<std::vector<Count>, kNames.size()> values;
   Codes quantiles, bins;
   std::size_t n = 0;
-  for (const LaunchShape& shape : data.shapes) {
-    const auto cell = cell_of.find(shape.result_id);
+  for (const SampleDistribution& distribution : data.distributions) {
+    const auto cell = cell_of.find(distribution.result_id);
     if (detail.quantiles == 0 || cell == cell_of.end()) continue;
     if (detail.shapes_of_ranked_only && !rows[cell->second].ranked()) continue;
-    const Codes few = fewer_quantiles(shape.quantiles, detail.quantiles);
-    const std::vector<Bin> coarse = fewer_bins(shape.bins, detail.bins);
-    const std::size_t all_bins = std::max<std::size_t>(1, shape.bins.size() / 3);
+    const Codes few = fewer_quantiles(distribution.quantiles, detail.quantiles);
+    const std::vector<Bin> coarse = fewer_bins(distribution.bins, detail.bins);
+    const std::size_t all_bins = std::max<std::size_t>(1, distribution.bins.size() / 3);
     const std::int64_t first_steady =
-        shape.first_steady_bin * static_cast<std::int64_t>(coarse.size()) / static_cast<std::int64_t>(all_bins);
+        distribution.first_steady_bin * static_cast<std::int64_t>(coarse.size()) / static_cast<std::int64_t>(all_bins);
     const std::array<std::int64_t, kNames.size()> row{static_cast<std::int64_t>(cell->second),
-                                                      shape.launch_number,
-                                                      static_cast<std::int64_t>(shape.kind),
-                                                      shape.samples,
-                                                      shape.steady,
-                                                      shape.low_ns,
-                                                      shape.high_ns,
-                                                      shape.window_ns,
+                                                      distribution.launch_number,
+                                                      static_cast<std::int64_t>(distribution.kind),
+                                                      distribution.samples,
+                                                      distribution.steady,
+                                                      distribution.low_ns,
+                                                      distribution.high_ns,
+                                                      distribution.window_ns,
                                                       first_steady,
                                                       static_cast<std::int64_t>(few.size()),
                                                       static_cast<std::int64_t>(coarse.size())};
@@ -188,7 +188,7 @@ void add_shapes(Json& header, Columns& columns, const Dataset& data, const std::
   }
   Json list = Json::array();
   for (std::size_t i = 0; i < kNames.size(); ++i) list.push_back(columns.integers(kNames[i], values[i]));
-  header["shapes"] = {{"n", n}, {"columns", std::move(list)}};
+  header["distributions"] = {{"n", n}, {"columns", std::move(list)}};
   header["quantiles"] = columns.codes(quantiles);
   header["bins"] = columns.codes(bins);
 }

@@ -26,8 +26,8 @@ struct Analysis;
 ///   value                no section: all rows have the value that the header states
 ///
 /// The bytes of a column stand by significance: all first bytes, then all second ones. That halves what deflate leaves.
-/// Quantiles and bins of shapes are u16 codes (history/store/shape_codec.hpp), of each shape the differences, modulo
-/// 65536.
+/// Quantiles and bins of shapes are u16 codes (history/store/distribution_codec.hpp), of each shape the differences,
+/// modulo 65536.
 ///
 /// Nothing here reads files, knows time or compares cells.
 namespace dashboard {

@@ -106,7 +106,7 @@ class BenchConsole {
                    fmt::format("Latency and throughput are those of one generation of {} tokens", *row.output_tokens));
     if (row.latency_p50_ms) {
       out_ += fmt::format("  Latency (p50): {}ms\n", fixed_milliseconds(*row.latency_p50_ms));
-      if (median_of_few_samples(row) && has_few_samples(row.latency_p50_quality))
+      if (median_of_few_samples(row) && stats::has_few_samples(row.latency_p50_quality))
         add_sentence("    ", few_samples_words(row.latency_p50_quality));
       add_interval(row);
     }

@@ -62,7 +62,7 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
   if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
   if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) text.push_back(fewer);
   if (std::ranges::any_of(rows, [](const Record& row) {
-        return median_of_few_samples(row) || has_few_samples(row.latency_p99_quality);
+        return median_of_few_samples(row) || stats::has_few_samples(row.latency_p99_quality);
       }))
     text.emplace_back("~ marks a percentile of too few samples.");
   for (const std::string& meaning : marks_legend(marks, true)) text.push_back(meaning);

@@ -138,8 +138,6 @@ std::string generation_legend(std::span<const Record> rows) {
   return join(parts, " ");
 }
 
-bool has_few_samples(const std::string& quality) { return quality.starts_with("few"); }
-
 std::string few_samples_words(const std::string& quality) {
   long long have = 0, needed = 0, independent = 0;
   double time = 0;
@@ -166,11 +164,11 @@ std::string throughput_legend(std::span<const Record> rows) {
 }
 
 std::string show_percentile(const Number& value, const std::string& quality) {
-  return (value && has_few_samples(quality) ? "~" : "") + show(value);
+  return (value && stats::has_few_samples(quality) ? "~" : "") + show(value);
 }
 
 bool median_of_few_samples(const Record& row) {
-  return has_few_samples(row.latency_p50_quality) && row.latency_p50_interval != IntervalScope::kLaunches;
+  return stats::has_few_samples(row.latency_p50_quality) && row.latency_p50_interval != IntervalScope::kLaunches;
 }
 
 std::string show_median(const Record& row) {
@@ -187,7 +185,9 @@ std::string show_latency(const Record& row) {
 std::string verdict_text(const Record& row) {
   if (row.status != CellStatus::kCompleted) {
     const std::string status(to_string(row.status));
-    return row.reason_code.empty() || row.reason_code == status ? status : status + " (" + row.reason_code + ")";
+    return !row.reason_code || to_string(row.reason_code) == status
+               ? status
+               : fmt::format("{} ({})", status, to_string(row.reason_code));
   }
   std::string words(to_string(row.verification));
   for (const Flag flag : {Flag::kSimulated, Flag::kSoftware, Flag::kPartial})

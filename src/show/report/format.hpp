@@ -64,10 +64,9 @@ struct Mark {
 [[nodiscard]] std::string generation_legend(std::span<const Record> rows);
 
 /// Whether the quality of a percentile says that it comes from too few samples.
-[[nodiscard]] bool has_few_samples(const std::string& quality);
 
 /// The same as a sentence: "too few samples: 10 of the 43 that it needs (15 independent ones; here about 2.83 samples
-/// count as one)". `quality`: one of a row, for which has_few_samples() is true.
+/// count as one)". `quality`: one of a row, for which stats::has_few_samples() is true.
 [[nodiscard]] std::string few_samples_words(const std::string& quality);
 
 /// The flags of a row for people: "few samples, noisy"; "–" if it has none.

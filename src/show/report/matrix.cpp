@@ -105,7 +105,7 @@ Json compatible(const std::vector<const Record*>& rows) {
     if (row->status == CellStatus::kWrong) return false;
     verified |= row->status == CellStatus::kCompleted && row->verification == Verification::kVerified;
     tried |= row->status == CellStatus::kFailed ||
-             (row->status == CellStatus::kUnsupported && row->reason_code != reason::kFixedShape);
+             (row->status == CellStatus::kUnsupported && row->reason_code != Reason::kFixedShape);
   }
   return verified ? Json(true) : tried ? Json(false) : Json(nullptr);
 }

@@ -272,7 +272,7 @@ std::vector<std::string> failure_points(const std::vector<Failure>& failures) {
   std::vector<std::string> points;
   for (const Failure& failure : failures) {
     std::string text = std::string(to_string(failure.status));
-    if (!failure.reason_code.empty()) text += " (" + failure.reason_code + ")";
+    if (failure.reason_code) text += fmt::format(" ({})", to_string(failure.reason_code));
     if (!failure.cause.empty()) text += ": " + failure.cause;
     text += ". " + counted(failure.cells.size(), "cell") + ": " + join(failure.where, "; ");
     if (!failure.hint.empty()) text += ". To do: " + failure.hint;

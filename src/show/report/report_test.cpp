@@ -62,8 +62,8 @@ ReportInput sample() {
                 measured("bert", "openvino", "openvino", 4, 1)};
   Record refused = measured("bert", "openvino", "openvino", 1, 4);
   refused.status = CellStatus::kUnsupported;
-  refused.reason_code = "fixed_shape";
-  refused.message = "fixed_shape: the file's batch is 1";
+  refused.reason_code = Reason::kFixedShape;
+  refused.message = "the file's batch is 1";
   refused.latency_mean_ms = refused.latency_p50_ms = refused.throughput_ips = std::nullopt;
   input.rows.push_back(refused);
   return input;
@@ -331,7 +331,7 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
                                                       HasSubstr("~ marks a percentile of too few samples.")));
   Record& row = input.rows.back();
   row.status = CellStatus::kUnsupported;
-  row.reason_code = "unsupported";
+  row.reason_code = Reason::kUnsupported;
   row.message = "unsupported: hidden_act = foo";
   EXPECT_THAT(bench_console(input, {}, 200), HasSubstr("\n  unsupported: hidden_act = foo\n"));
 }
@@ -359,7 +359,7 @@ TEST(Console, SaysEachCauseOnceBelowTheTable) {
   input.rows.resize(3);
   for (std::size_t i = 1; i < 3; ++i) {
     input.rows[i].status = CellStatus::kFailed;
-    input.rows[i].reason_code = "timeout";
+    input.rows[i].reason_code = Reason::kTimeout;
     input.rows[i].message = "no answer within 600 s";
     input.rows[i].attempt_id = "a" + std::to_string(i);
   }
@@ -508,7 +508,7 @@ ReportInput interrupted() {
   input.rows[2].flags.add(Flag::kPartial);
   input.rows[2].stop_reason = StopReasons{StopReason::kInterrupted};
   input.rows[3].status = CellStatus::kSkipped;
-  input.rows[3].reason_code = "cancelled";
+  input.rows[3].reason_code = Reason::kCancelled;
   input.rows[3].message = "interrupted before it ran";
   for (Record& row : input.rows) row.planned_launches = 3;
   input.rows[1].launches = 1;
@@ -616,7 +616,7 @@ TEST(Summary, SaysOnceWhyNothingWasMeasured) {
   ReportInput input = sample();
   for (Record& row : input.rows) {
     row.status = CellStatus::kUnavailable;
-    row.reason_code = "no_runtime";
+    row.reason_code = Reason::kNoRuntime;
     row.message = "the runtime is not installed";
     row.hint = "pip install runtime";
     row.latency_p50_ms = row.latency_mean_ms = std::nullopt;
@@ -651,7 +651,7 @@ TEST(Markdown, SaysAReasonOnce) {
   ReportInput input = sample();
   input.rows.resize(1);
   input.rows[0].status = CellStatus::kUnsupported;
-  input.rows[0].reason_code = "unsupported";
+  input.rows[0].reason_code = Reason::kUnsupported;
   input.rows[0].message = "unsupported: hidden_act = foo";
   EXPECT_THAT(markdown_report(input), Not(HasSubstr("unsupported: hidden_act")));
 }

@@ -119,7 +119,7 @@ std::string failures_section(std::span<const Record> rows, const ReportedFiles& 
   for (const Failure& failure : failures) {
     const bool urgent = failure.status == CellStatus::kWrong || failure.status == CellStatus::kFailed;
     std::string cause = std::string(to_string(failure.status));
-    if (!failure.reason_code.empty()) cause += " (" + failure.reason_code + ")";
+    if (failure.reason_code) cause += fmt::format(" ({})", to_string(failure.reason_code));
     const std::string message = message_text(*failure.cells.front());
     if (!message.empty()) cause += ": " + message;
     std::string text = folded(std::string(kIndent, ' '), cause, kBelow, width);

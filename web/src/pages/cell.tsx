@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
 import { Chart } from '../chart.tsx';
 import { CopyTable, listColumns } from '../copy_table.tsx';
-import type { AssayDocument, Cell, Shape, Value } from '../document.ts';
+import type { AssayDocument, Cell, Distribution, Value } from '../document.ts';
 import { count, fieldText, number, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
 import { resultOf, shownValue } from '../results.ts';
@@ -48,9 +48,17 @@ const percentileColumns = listColumns([
 const fieldColumns = listColumns([{ title: 'Field' }, { title: 'Value' }, { title: 'Unit' }, { title: 'Meaning' }]);
 
 /** How the times are distributed, and whether they were steady: charts of src/show/chart with the rows of this cell. */
-function Samples({ document, cell, shapes }: { document: AssayDocument; cell: Cell; shapes: Shape[] }) {
+function Samples({
+  document,
+  cell,
+  distributions,
+}: {
+  document: AssayDocument;
+  cell: Cell;
+  distributions: Distribution[];
+}) {
   const [overTime, distribution] = useMemo(
-    () => [overTimeChart(document, cell, shapes), distributionChart(document, cell, shapes)],
+    () => [overTimeChart(document, cell, distributions), distributionChart(document, cell, distributions)],
     [document, cell],
   );
   return (
@@ -104,7 +112,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
         </p>
       </>
     );
-  const shapes = cell.shown ? document.shapesOf(cell).filter((shape) => shape.kind === 0) : [];
+  const distributions = cell.shown ? document.distributionsOf(cell).filter((one) => one.kind === 0) : [];
   const p50 = resultOf(cell, 'latency_p50_ms');
   const wrong = stateOf(cell) === 'wrong';
   const ended = ['verified', 'unverified', 'wrong'].includes(stateOf(cell));
@@ -234,8 +242,8 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
         </Section>
       )}
       {p50 !== null &&
-        (shapes.length > 0 ? (
-          <Samples document={document} cell={cell} shapes={shapes} />
+        (distributions.length > 0 ? (
+          <Samples document={document} cell={cell} distributions={distributions} />
         ) : (
           <p class="note">
             The distribution of the samples is not in this file

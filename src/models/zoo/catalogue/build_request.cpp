@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/zoo/catalogue/build_request.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "models/zoo/catalogue/config.hpp"
 
 namespace assay::zoo {
@@ -15,6 +19,10 @@ std::string_view part_name(Part part) {
       break;
   }
   return "decode";
+}
+
+tl::unexpected<Error> no_part(Part part, std::string why) {
+  return fail(ErrorCode::kNotFound, fmt::format("the model has no {} part", part_name(part)), std::move(why));
 }
 
 Result<Generates> generates(const Json& config, const std::string& model_class) {

@@ -26,6 +26,8 @@ enum class Part {
   kDecode,   ///< the next tokens and the states before them → logits and the states after them
 };
 [[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
+/// not_found: the model has no such part. `why` is the hint.
+[[nodiscard]] tl::unexpected<Error> no_part(Part part, std::string why);
 
 /// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
 /// recurrence's state.

@@ -129,8 +129,7 @@ Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Valu
 
 Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs, States& states) {
   if (!spec.causal && states.gives()) {
-    return unsupported("part", std::string(part_name(states.part())),
-                       "a token sees later tokens, so its keys and values cannot be kept");
+    return no_part(states.part(), "a token sees later tokens, so its keys and values cannot be kept");
   }
   const KvCache kv_cache = states.take_kv_cache();
   if (kv_cache == KvCache::kRuntime) ASSAY_CHECK_OK(check_native(spec, inputs));

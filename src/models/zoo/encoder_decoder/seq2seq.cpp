@@ -66,8 +66,7 @@ KeyValue SeqStates::encoder(std::int64_t layer, const std::function<KeyValue()>&
 Status refuse_parts(const BuildContext& context, std::int64_t layers) {
   const bool generates = is_any(context.config.head(), {"generation", "causal_lm", "none"});
   if (!context.states.gives() || (generates && layers > 0)) return {};
-  return unsupported("part", std::string(part_name(context.states.part())),
-                     fmt::format("{} does not generate tokens", context.config.model_class()));
+  return no_part(context.states.part(), fmt::format("{} does not generate tokens", context.config.model_class()));
 }
 
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input) {

@@ -111,14 +111,14 @@ TEST_F(EncoderDecoder, ADecoderAloneHasOneCache) {
 
 TEST_F(EncoderDecoder, ClassesThatGenerateNothingRefuseAPart) {
   EXPECT_EQ(build_part(golden_config("t5"), Part::kDecode, "T5ForSequenceClassification").error().message,
-            "unsupported: part = decode");
+            "the model has no decode part");
   EXPECT_EQ(build_part(golden_config("t5"), Part::kPrefill, "T5EncoderModel").error().message,
-            "unsupported: part = prefill");
+            "the model has no prefill part");
   EXPECT_EQ(build_part(golden_config("whisper"), Part::kDecode, "WhisperForAudioClassification").error().message,
-            "unsupported: part = decode");
+            "the model has no decode part");
   Json config = golden_config("whisper");
   config["decoder_layers"] = 0;
-  EXPECT_EQ(build_part(config, Part::kDecode).error().message, "unsupported: part = decode");
+  EXPECT_EQ(build_part(config, Part::kDecode).error().message, "the model has no decode part");
 }
 
 TEST_F(EncoderDecoder, GivesTheLastPositionsLogitsAloneWhenAsked) {

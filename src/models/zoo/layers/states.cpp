@@ -23,8 +23,7 @@ void States::give(const std::string& output, const Value& value) {
 Status States::finish() {
   if (part_ == Part::kWhole) return {};
   if (tensors_.empty()) {
-    return unsupported("part", std::string(part_name(part_)),
-                       "this architecture keeps nothing from one run to the next");
+    return no_part(part_, "this architecture keeps nothing from one run to the next");
   }
   if (kv_cache_ != KvCache::kGrowing && !kv_cache_taken_) {
     return unsupported("kv_cache", std::string(to_string(kv_cache_)), "this architecture has a growing KV cache only");

@@ -42,8 +42,8 @@ class States {
   void give(const std::string& output, const Value& value);
 
   [[nodiscard]] const std::vector<StateTensor>& tensors() const { return tensors_; }
-  /// Adds the outputs. Errors: unsupported ("unsupported: part = decode") when the skeleton has no states, "kv_cache
-  /// = …" when it supports a growing cache only.
+  /// Adds the outputs. Errors: not_found when the skeleton has no states, unsupported ("kv_cache = …") when it
+  /// supports a growing cache only.
   [[nodiscard]] Status finish();
 
  private:

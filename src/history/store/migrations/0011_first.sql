@@ -161,6 +161,7 @@ CREATE TABLE benchmark_results (
   top1_agreement DOUBLE,
   checked VARCHAR,
   agreed_by VARCHAR,
+  verdict_source VARCHAR,
   kernels VARCHAR,
   shared_kernels VARCHAR,
   load_cold_ms DOUBLE,
@@ -206,8 +207,8 @@ CREATE TABLE samples (
 );
 
 -- One row per launch and kind of its samples: how they are distributed, and how they went over time, for pictures
--- (docs/formats.md, "Shapes"). `whole_window` is true.
-CREATE TABLE launch_shapes (
+-- (docs/formats.md, "Distributions of samples").
+CREATE TABLE sample_distributions (
   launch_id INTEGER,
   kind UTINYINT,
   samples BIGINT,
@@ -216,7 +217,6 @@ CREATE TABLE launch_shapes (
   high_ns BIGINT,
   window_ns BIGINT,
   first_steady_bin BIGINT,
-  whole_window BOOLEAN,
   quantiles BLOB,
   bins BLOB
 );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "history/store/shape_codec.hpp"
+#include "history/store/distribution_codec.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ std::vector<std::uint16_t> quantiles_of(Times steady, std::int64_t low, std::int
 }
 
 /// Sets the bins, and that of the first steady sample.
-void set_bins(const Part& part, std::int64_t window, LaunchShape& shape) {
+void set_bins(const Part& part, std::int64_t window, SampleDistribution& distribution) {
   const std::size_t n = part.duration.size(), count = std::min(kMostBins, n);
   const auto bin_of = [&](std::size_t i) {
     if (!part.starts_known || window <= 0) return i * count / n;
@@ -52,7 +52,7 @@ void set_bins(const Part& part, std::int64_t window, LaunchShape& shape) {
     const std::span<std::int64_t> inside(sorted.begin() + static_cast<std::ptrdiff_t>(first[bin]),
                                          first[bin + 1] - first[bin]);
     if (inside.empty()) {
-      shape.bins.insert(shape.bins.end(), {65535, 0, 0});
+      distribution.bins.insert(distribution.bins.end(), {65535, 0, 0});
       continue;
     }
     const auto middle = inside.begin() + static_cast<std::ptrdiff_t>((inside.size() - 1) / 2);
@@ -60,14 +60,14 @@ void set_bins(const Part& part, std::int64_t window, LaunchShape& shape) {
     const std::int64_t median = *middle;
     const auto [least, greatest] = std::ranges::minmax(inside);
     for (const std::int64_t time : {least, median, greatest})
-      shape.bins.push_back(encode_time(time, shape.low_ns, shape.high_ns));
+      distribution.bins.push_back(encode_time(time, distribution.low_ns, distribution.high_ns));
   }
-  shape.first_steady_bin = static_cast<std::int64_t>(part.steady_from < n ? bin_of(part.steady_from) : count);
+  distribution.first_steady_bin = static_cast<std::int64_t>(part.steady_from < n ? bin_of(part.steady_from) : count);
 }
 
 }  // namespace
 
-std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_from) {
+std::vector<SampleDistribution> distributions_of(const Samples& samples, std::size_t steady_from) {
   std::array<Part, 3> parts;
   std::int64_t end = 0, total = 0;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -82,24 +82,24 @@ std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_
     part.duration.push_back(duration);
     if (i < steady_from) ++part.steady_from;
   }
-  std::vector<LaunchShape> shapes;
+  std::vector<SampleDistribution> distributions;
   for (std::size_t kind = 0; kind < parts.size(); ++kind) {
     Part& part = parts[kind];
     if (part.duration.empty()) continue;
-    LaunchShape shape;
-    shape.kind = static_cast<SampleKind>(kind);
-    shape.samples = static_cast<std::int64_t>(part.duration.size());
-    shape.steady = shape.samples - static_cast<std::int64_t>(part.steady_from);
+    SampleDistribution distribution;
+    distribution.kind = static_cast<SampleKind>(kind);
+    distribution.samples = static_cast<std::int64_t>(part.duration.size());
+    distribution.steady = distribution.samples - static_cast<std::int64_t>(part.steady_from);
     const auto [least, greatest] = std::ranges::minmax(part.duration);
-    shape.low_ns = std::max<std::int64_t>(least, 1);
-    shape.high_ns = std::max(greatest, shape.low_ns);
-    shape.window_ns = part.starts_known ? end : total;
-    set_bins(part, shape.window_ns, shape);
+    distribution.low_ns = std::max<std::int64_t>(least, 1);
+    distribution.high_ns = std::max(greatest, distribution.low_ns);
+    distribution.window_ns = part.starts_known ? end : total;
+    set_bins(part, distribution.window_ns, distribution);
     part.duration.erase(part.duration.begin(), part.duration.begin() + static_cast<std::ptrdiff_t>(part.steady_from));
-    shape.quantiles = quantiles_of(std::move(part.duration), shape.low_ns, shape.high_ns);
-    shapes.push_back(std::move(shape));
+    distribution.quantiles = quantiles_of(std::move(part.duration), distribution.low_ns, distribution.high_ns);
+    distributions.push_back(std::move(distribution));
   }
-  return shapes;
+  return distributions;
 }
 
 std::uint16_t encode_time(std::int64_t ns, std::int64_t low_ns, std::int64_t high_ns) {

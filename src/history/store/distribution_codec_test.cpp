@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "history/store/shape_codec.hpp"
+#include "history/store/distribution_codec.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -49,14 +49,14 @@ TEST(ShapeCodec, CodesGrowWithTimesAndTheEndsAreExact) {
 }
 
 TEST(ShapeCodec, FewSamplesAreTheirOwnQuantiles) {
-  const auto shapes = make_shapes(runs({400, 100, 300, 200}), 0);
-  ASSERT_THAT(shapes, SizeIs(1));
+  const auto distributions = distributions_of(runs({400, 100, 300, 200}), 0);
+  ASSERT_THAT(distributions, SizeIs(1));
   std::vector<double> times;
-  for (const std::uint16_t code : shapes[0].quantiles)
-    times.push_back(std::round(decode_ms(code, shapes[0].low_ns, shapes[0].high_ns) * 1e8) / 100);
+  for (const std::uint16_t code : distributions[0].quantiles)
+    times.push_back(std::round(decode_ms(code, distributions[0].low_ns, distributions[0].high_ns) * 1e8) / 100);
   EXPECT_THAT(times, ElementsAre(100, 200, 300, 400));
-  EXPECT_EQ(shapes[0].samples, 4);
-  EXPECT_EQ(shapes[0].window_ns, 1000);
+  EXPECT_EQ(distributions[0].samples, 4);
+  EXPECT_EQ(distributions[0].window_ns, 1000);
 }
 
 TEST(ShapeCodec, ManySamplesHaveTheNearestRanksBothWithShortAndWithWideRanges) {
@@ -67,13 +67,14 @@ TEST(ShapeCodec, ManySamplesHaveTheNearestRanksBothWithShortAndWithWideRanges) {
       seed = seed * 6364136223846793005U + 1442695040888963407U;
       durations.push_back(1'000'000 + static_cast<std::int64_t>(seed >> shift));
     }
-    const LaunchShape shape = make_shapes(runs(durations), 0).at(0);
+    const SampleDistribution distribution = distributions_of(runs(durations), 0).at(0);
     std::ranges::sort(durations);
-    ASSERT_THAT(shape.quantiles, SizeIs(kMostQuantiles));
+    ASSERT_THAT(distribution.quantiles, SizeIs(kMostQuantiles));
     for (std::size_t i = 0; i < kMostQuantiles; ++i) {
       const double p = static_cast<double>(i) / (kMostQuantiles - 1);
       const auto rank = static_cast<std::size_t>(std::max(std::ceil(p * 10'000 - 1e-9) - 1, 0.0));
-      EXPECT_EQ(shape.quantiles[i], encode_time(durations[rank], shape.low_ns, shape.high_ns)) << i;
+      EXPECT_EQ(distribution.quantiles[i], encode_time(durations[rank], distribution.low_ns, distribution.high_ns))
+          << i;
     }
   }
 }
@@ -81,40 +82,40 @@ TEST(ShapeCodec, ManySamplesHaveTheNearestRanksBothWithShortAndWithWideRanges) {
 TEST(ShapeCodec, BinsShowTheWholeWindowAndWhereItBecomesSteady) {
   std::vector<std::int64_t> durations(200, 2'000);
   std::fill_n(durations.begin(), 100, 6'000);  // three quarters of the time
-  const LaunchShape shape = make_shapes(runs(durations), 100).at(0);
-  EXPECT_EQ(shape.steady, 100);
-  ASSERT_THAT(shape.bins, SizeIs(3 * kMostBins));
-  EXPECT_EQ(shape.first_steady_bin, 75);
-  EXPECT_EQ(shape.bins[3 * 10], 65535) << "the least of a slow bin";
-  EXPECT_EQ(shape.bins[3 * 90 + 2], 0) << "the greatest of a fast bin";
-  EXPECT_THAT(shape.quantiles, ::testing::Each(0)) << "of the steady samples only";
+  const SampleDistribution distribution = distributions_of(runs(durations), 100).at(0);
+  EXPECT_EQ(distribution.steady, 100);
+  ASSERT_THAT(distribution.bins, SizeIs(3 * kMostBins));
+  EXPECT_EQ(distribution.first_steady_bin, 75);
+  EXPECT_EQ(distribution.bins[3 * 10], 65535) << "the least of a slow bin";
+  EXPECT_EQ(distribution.bins[3 * 90 + 2], 0) << "the greatest of a fast bin";
+  EXPECT_THAT(distribution.quantiles, ::testing::Each(0)) << "of the steady samples only";
 }
 
 TEST(ShapeCodec, WithoutStartsBinsHaveEqualNumbersOfSamplesAndEmptyOnesAreMarked) {
   std::vector<std::int64_t> durations(200, 2'000);
   std::fill_n(durations.begin(), 100, 6'000);
-  const LaunchShape shape = make_shapes(runs(durations, false), 100).at(0);
-  EXPECT_EQ(shape.first_steady_bin, 50);
-  EXPECT_EQ(shape.window_ns, 800'000);
+  const SampleDistribution distribution = distributions_of(runs(durations, false), 100).at(0);
+  EXPECT_EQ(distribution.first_steady_bin, 50);
+  EXPECT_EQ(distribution.window_ns, 800'000);
 
   Samples gap = runs({1'000, 1'000});
   gap.start_ns = {0, 9'000};
-  const LaunchShape two = make_shapes(gap, 0).at(0);
+  const SampleDistribution two = distributions_of(gap, 0).at(0);
   EXPECT_THAT(two.bins, ElementsAre(0, 0, 0, 0, 0, 0));
   gap = runs(std::vector<std::int64_t>(100, 1'000));
   gap.start_ns.back() = 900'000;
-  EXPECT_EQ(make_shapes(gap, 0).at(0).bins[3 * 50], 65535) << "nothing started there";
+  EXPECT_EQ(distributions_of(gap, 0).at(0).bins[3 * 50], 65535) << "nothing started there";
 }
 
 TEST(ShapeCodec, EveryKindOfSampleHasItsOwnShape) {
   Samples samples = runs({1'000, 10, 20, 30});
   samples.kind = {0, 1, 2, 2};
-  const auto shapes = make_shapes(samples, 0);
-  ASSERT_THAT(shapes, SizeIs(3));
-  EXPECT_EQ(shapes[2].kind, SampleKind::kToken);
-  EXPECT_EQ(shapes[2].samples, 2);
-  EXPECT_EQ(shapes[2].low_ns, 20);
-  EXPECT_TRUE(make_shapes({}, 0).empty());
+  const auto distributions = distributions_of(samples, 0);
+  ASSERT_THAT(distributions, SizeIs(3));
+  EXPECT_EQ(distributions[2].kind, SampleKind::kToken);
+  EXPECT_EQ(distributions[2].samples, 2);
+  EXPECT_EQ(distributions[2].low_ns, 20);
+  EXPECT_TRUE(distributions_of({}, 0).empty());
 }
 
 TEST(ShapeCodec, BytesAndDigitsAreReadBack) {

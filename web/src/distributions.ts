@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The samples of launches: their quantiles and bins over time from 16-bit codes.
 import { Columns, type TableHeader, unshuffle } from './columns.ts';
-import type { Shape } from './document.ts';
+import type { Distribution } from './document.ts';
 
 /** A duration in milliseconds from its 16-bit logarithmic code (history/store/shape_codec.hpp). */
 export function decodeMs(code: number, lowNs: number, highNs: number): number {
@@ -14,14 +14,18 @@ interface Section {
   bytes: number;
 }
 
-interface ShapesHeader {
-  shapes?: TableHeader;
+interface DistributionsHeader {
+  distributions?: TableHeader;
   quantiles?: Section;
   bins?: Section;
 }
 
-export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string[]): Map<number, Shape[]> {
-  const table = new Columns(body, header.shapes, texts);
+export function readDistributions(
+  body: Uint8Array,
+  header: DistributionsHeader,
+  texts: string[],
+): Map<number, Distribution[]> {
+  const table = new Columns(body, header.distributions, texts);
   const codes = (section: Section | undefined) => {
     if (!section) return new Uint16Array();
     const bytes = unshuffle(body.subarray(section.at, section.at + section.bytes), 2);
@@ -40,7 +44,7 @@ export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string
     }
     return result;
   };
-  const result = new Map<number, Shape[]>();
+  const result = new Map<number, Distribution[]>();
   for (let row = 0; row < table.n; row++) {
     const low = table.number('low_ns', row) ?? 0;
     const high = table.number('high_ns', row) ?? 0;
@@ -55,7 +59,7 @@ export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string
       number[],
     ];
     b += 3 * n;
-    const shape: Shape = {
+    const distribution: Distribution = {
       launch: table.number('launch', row) ?? 1,
       kind: table.number('kind', row) ?? 0,
       samples: table.number('samples', row) ?? 0,
@@ -69,8 +73,8 @@ export function readShapes(body: Uint8Array, header: ShapesHeader, texts: string
     };
     const cell = table.number('cell', row) ?? 0;
     const list = result.get(cell);
-    if (list) list.push(shape);
-    else result.set(cell, [shape]);
+    if (list) list.push(distribution);
+    else result.set(cell, [distribution]);
   }
   return result;
 }

@@ -17,14 +17,14 @@ namespace assay {
 
 inline constexpr std::size_t kMostQuantiles = 64, kMostBins = 100;
 
-/// One shape for each kind of sample that there is, by kind. `samples`: the whole window, of which those from
-/// `steady_from` on are steady. result_id and launch_number stay as they are in a new shape.
+/// One distribution for each kind of sample that there is, by kind. `samples`: the whole window, of which those from
+/// `steady_from` on are steady. result_id and launch_number stay as they are in a new distribution.
 ///
 /// Quantiles: of the n steady samples at most kMostQuantiles values, the nearest ranks at equal distances from the
 /// least to the greatest; all of them, sorted, if they are few. Bins: at most kMostBins of equal length from the start
 /// of the window to the end of its last sample; a sample is in the bin in which it starts. An empty bin is (65535, 0,
 /// 0). If a start is not known, the bins have equal numbers of samples.
-[[nodiscard]] std::vector<LaunchShape> make_shapes(const Samples& samples, std::size_t steady_from);
+[[nodiscard]] std::vector<SampleDistribution> distributions_of(const Samples& samples, std::size_t steady_from);
 
 /// The code of a time, from 0 for `low_ns` to 65535 for `high_ns`. 0 if both are equal.
 [[nodiscard]] std::uint16_t encode_time(std::int64_t ns, std::int64_t low_ns, std::int64_t high_ns);
