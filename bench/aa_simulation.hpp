@@ -24,7 +24,7 @@ enum class Processes {
 [[nodiscard]] std::string_view to_string(Processes processes);
 
 struct Scenario {
-  double sd = 0.01;  ///< between processes, of the logarithm
+  double sd = 0.01;  ///< spread between processes: standard deviation of the logarithm of their medians
   Processes processes = Processes::kNormal;
   double ratio = 1.0;  ///< the true candidate / baseline
 };
@@ -65,7 +65,7 @@ struct OneProcess {
 struct Sequential {
   double different = 0;  ///< share of the pairs that are called different, in the right direction if the ratio is not 1
   double rounds = 0;     ///< mean number of rounds
-  double coverage = 0;   ///< of the interval that is shown at the end
+  double coverage = 0;   ///< share of the pairs whose final interval contains the true ratio
 };
 [[nodiscard]] Sequential judge_in_rounds(const Scenario& scenario, std::size_t pairs, std::uint64_t seed,
                                          std::size_t most_rounds = stats::kMostRounds);
@@ -75,8 +75,8 @@ struct Sequential {
 
 /// At a fixed number of launches: the share of shown intervals that hold the truth.
 struct Coverage {
-  double ratio = 0;       ///< of the ratio of two cells
-  double launch = 0;      ///< of one cell's latency
+  double ratio = 0;       ///< share for intervals of the ratio of two cells
+  double launch = 0;      ///< share for intervals of one cell's latency
   double detectable = 0;  ///< mean of RoundComparison::smallest_detectable
 };
 [[nodiscard]] Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pairs, std::uint64_t seed);

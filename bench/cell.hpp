@@ -26,7 +26,7 @@ struct Settings {
   double seconds = 2;
   std::int64_t least = 15;  ///< minimum samples per process, whatever their duration
   std::int64_t batch = 1, sequence = 128;
-  std::filesystem::path folder;  ///< for models, inputs and samples
+  std::filesystem::path folder;  ///< contains models, inputs and samples
 };
 
 /// The options of all comparisons, with the defaults that `settings` has.

@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 constexpr auto kPatience = std::chrono::minutes(10);
 
 struct Arguments {
-  fs::path folder;  ///< of generation.py: checkpoint, and the graphs of generation_graphs
+  fs::path folder;  ///< model folder made by generation.py: the checkpoint, and the graphs of generation_graphs
   std::string engine;
   std::int64_t prompt = 32, tokens = 32, threads = 2;
 };

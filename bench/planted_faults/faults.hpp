@@ -26,8 +26,8 @@ struct Fault {
 
 struct Kind {
   std::string_view name;
-  std::string_view where;  ///< if none is given
-  double strength;         ///< if none is given
+  std::string_view where;  ///< the default place
+  double strength;         ///< the default strength
   std::string_view meaning;
 };
 /// The faults of a graph.

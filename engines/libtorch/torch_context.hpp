@@ -32,10 +32,12 @@ class TorchContext final : public RuntimeContext {
   void copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
 
   std::shared_ptr<const TorchModel> model_;
-  std::vector<TensorShape> declared_;  ///< of the outputs
+  std::vector<TensorShape> declared_;  ///< types and shapes of the outputs as the program declares them
   std::vector<std::vector<at::Tensor>> sets_;
   std::vector<at::Tensor> latest_;
-  std::vector<bool> copied_;  ///< by output; empty before the first run
+  /// One value for each output: whether it is a view of an input, so that each run copies it; empty before the first
+  /// run.
+  std::vector<bool> copied_;
 };
 
 }  // namespace assay::plugin

@@ -15,7 +15,8 @@ namespace assay::plugin {
 struct TorchModel {
   TorchCode code;
   std::vector<ValueInfo> inputs, outputs;
-  bool foreign = false;  ///< not lowered by assay: what it cannot compute is the fault of the file or of the inputs
+  /// Assay did not lower the file: if it cannot be computed, the file or the inputs are the cause.
+  bool foreign = false;
   const assay_host_api* host = nullptr;
 };
 
@@ -35,7 +36,7 @@ class TorchProgram final : public SavableProgram {
   TorchProgram(LoadedModule loaded, std::shared_ptr<const TorchModel> model)
       : loaded_(std::move(loaded)), model_(std::move(model)) {}
 
-  LoadedModule loaded_;  ///< as it was loaded: what save() writes
+  LoadedModule loaded_;  ///< the unchanged module of the file; save() writes it
   std::shared_ptr<const TorchModel> model_;
   int streams_ = 1;
   KeyValues options_;

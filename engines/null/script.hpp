@@ -28,7 +28,7 @@ struct Script {
   std::int64_t stall_every = 0, stall_ns = 10'000'000;
   double growing_memory = 0, model_memory = 0;  ///< MB (10^6 bytes)
   std::int64_t load_ms = 0, compile_ms = 0;
-  std::array<std::int64_t, kFaults> fault_at_run{};  ///< by Fault; 0: never
+  std::array<std::int64_t, kFaults> fault_at_run{};  ///< number of the run at which each Fault happens; 0: never
   std::int64_t only_batch = 0;
   std::int64_t daemons = 0;
   double wrong = 0;

@@ -29,8 +29,8 @@ class OrtContext final : public RuntimeContext {
   enum class Outputs {
     kUnknown,    ///< no run yet
     kLearnable,  ///< the latest run has their extents
-    kBound,      ///< in our buffers
-    kVarying,    ///< in memory that each run allocates
+    kBound,      ///< the outputs are in our buffers
+    kVarying,    ///< the outputs are in memory that each run allocates
   };
   struct Set {
     OrtBindingPtr binding;
@@ -71,7 +71,7 @@ class OrtContext final : public RuntimeContext {
 
   std::shared_ptr<const OrtModel> model_;
   std::vector<Output> buffers_;                // before sets_: the bindings refer to these
-  std::map<std::size_t, OrtValuePtr> shared_;  ///< by input
+  std::map<std::size_t, OrtValuePtr> shared_;  ///< the key is the index of the input
   std::vector<Set> sets_;
   Outputs state_ = Outputs::kUnknown;
   std::size_t latest_set_ = 0;

@@ -9,7 +9,7 @@ namespace assay::plugin {
 
 /// What a runtime does with numbers: measured with tiny models, because ONNX Runtime does not report it.
 struct OrtArithmetic {
-  std::string precision;  ///< of a matrix product: "float32", "float16", "bfloat16", "float64"; "unknown"
+  std::string precision;  ///< precision of a matrix product: "float32", "float16", "bfloat16", "float64"; "unknown"
   std::string denormals;  ///< results of an addition in float32: "kept", "flushed"; "unknown"
 };
 

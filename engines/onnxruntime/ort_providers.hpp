@@ -12,11 +12,11 @@ namespace assay::plugin {
 struct OrtProvider {
   enum class Append { kNothing, kByName, kCuda, kTensorRt };
 
-  const char* device_id;  ///< for load(): "cpu", "cuda", "tensorrt", …
-  const char* ort_name;   ///< as ONNX Runtime lists it: "CUDAExecutionProvider"
+  const char* device_id;  ///< the id that load() accepts: "cpu", "cuda", "tensorrt", …
+  const char* ort_name;   ///< name in ONNX Runtime's list: "CUDAExecutionProvider"
   const char* hardware;   ///< assay's name for it
   Append append;
-  const char* short_name;  ///< for kByName: "CoreML"
+  const char* short_name;  ///< name that enables it if `append` is kByName: "CoreML"
   int score;
 
   /// Whether it computes on the processor. The others are accelerators: they are found, but not measured (README.md).

@@ -54,8 +54,9 @@ class OvContext final : public RuntimeContext {
 
   std::shared_ptr<const OvCompiled> compiled_;
   std::vector<std::vector<OvTensorPtr>> sets_;
-  std::map<std::size_t, Turns> turns_;       ///< by output
-  std::map<std::size_t, OvTensorPtr> left_;  ///< by output: the request's own tensors that became inputs
+  std::map<std::size_t, Turns> turns_;  ///< the key is the index of the output
+  /// The request's own tensors that became inputs; the key is the index of the output.
+  std::map<std::size_t, OvTensorPtr> left_;
   OvRequestPtr request_;
   std::size_t selected_ = kNone;
   OvTensorPtr output_;  ///< the latest result of get_output

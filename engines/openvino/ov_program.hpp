@@ -13,8 +13,8 @@ namespace assay::plugin {
 struct OvCompiled {
   std::shared_ptr<const OvRuntime> runtime;  // before the model: outlives it
   OvCompiledPtr model;
-  std::vector<ValueInfo> outputs;   ///< with the shapes of the compilation
-  std::string devices;              ///< that it runs on: "CPU"
+  std::vector<ValueInfo> outputs;   ///< their shapes are those of the compilation
+  std::string devices;              ///< devices that the model runs on: "CPU"
   bool may_have_variables = false;  ///< the model may keep state from run to run
   bool one_stream = false;          ///< there is only one copy of the graph for all runs of a request
 };
@@ -55,13 +55,14 @@ class OvProgram final : public Program {
   std::string path_, device_;
   std::string strict_;  ///< the required precision, as OpenVINO names it; empty: OpenVINO chooses
   bool static_shapes_ = true;
-  KeyValues properties_;  ///< for every compilation
+  KeyValues properties_;  ///< properties of every compilation
   KeyValues options_;
   std::vector<ValueInfo> inputs_, outputs_;
-  OvModelPtr model_;  ///< until it is compiled; then freed, because its weights would be in memory twice
+  /// The model as read from its file; each compilation frees it, because its weights would be in memory twice.
+  OvModelPtr model_;
   std::shared_ptr<const OvCompiled> compiled_;
   std::vector<std::vector<std::int64_t>> compiled_for_;
-  KeyValues effective_;    ///< of the latest compilation
+  KeyValues effective_;    ///< properties read back from the latest compilation
   std::string denormals_;  ///< measured by the first call of effective()
 };
 

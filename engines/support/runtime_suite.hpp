@@ -40,7 +40,7 @@ struct Node {
 struct Model {
   std::vector<Node> nodes;
   std::vector<Value> inputs, outputs;
-  std::vector<std::pair<std::string, std::vector<float>>> initializers{};  ///< of rank 1
+  std::vector<std::pair<std::string, std::vector<float>>> initializers{};  ///< name and values of each; all have rank 1
   int opset = 17;
   std::vector<std::string> more_domains{};
 };

@@ -114,6 +114,7 @@ class PyRuntime {
   std::string site_, version_;
 };
 
-[[nodiscard]] std::string text_of(PyObject* object);  ///< of a str; "" for another type. Needs the lock.
+/// The text of a Python str; "" for another type. Needs the lock.
+[[nodiscard]] std::string text_of(PyObject* object);
 
 }  // namespace assay::plugin

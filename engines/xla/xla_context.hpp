@@ -30,7 +30,8 @@ class XlaContext final : public RuntimeContext {
     std::size_t bytes = 0;
     assay_dtype dtype = 0;
     std::unique_ptr<Buffer> aligned{};  ///< a copy that XLA reads; null: it reads the caller's buffer
-    PyRef array{};  ///< over either; empty: a run consumed it, because an output was written over it
+    /// XLA's array of `aligned` or `data`; empty: a run consumed it, because an output was written over it.
+    PyRef array{};
   };
   struct Set {
     std::vector<Bound> inputs;
@@ -70,7 +71,7 @@ class XlaContext final : public RuntimeContext {
   PyRef arguments_;            ///< a list: inputs, weights, memory for outputs
   PyRef consume_, block_;      ///< the name of a method; jaxlib's function that waits for arrays
   std::vector<PyRef> latest_;  ///< the outputs of the latest run
-  std::vector<PyRef> spare_;   ///< by place in compiled_->spare: memory for an output of the next run
+  std::vector<PyRef> spare_;   ///< memory for outputs of the next run, in the order of compiled_->spare
   bool renew_ = false;         ///< spare_ was consumed by a run that failed
   std::size_t selected_ = kNone;
 };

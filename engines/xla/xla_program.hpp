@@ -19,7 +19,7 @@ struct XlaCompiled {
   PyRef client;    ///< a Client of xla_device.py
   PyRef compiled;  ///< a Compiled of xla_compiled.py
   PyRef execute;   ///< its bound method, called in each run
-  PyRef handlers;  ///< what makes arrays of a run's results
+  PyRef handlers;  ///< functions that make arrays from a run's results
   std::vector<PyRef> weights;
   std::vector<std::size_t> spare;  ///< outputs whose memory is given to each run, in the order of these arguments
   std::vector<std::pair<std::size_t, std::size_t>> donated;  ///< inputs that are overwritten: (input, output)
@@ -48,7 +48,7 @@ class XlaProgram final : public Program {
   std::shared_ptr<const PyRuntime> runtime_;
   const assay_host_api* host_ = nullptr;
   bool strict_ = true;
-  int threads_ = 1;  ///< that compute, counted
+  int threads_ = 1;  ///< number of threads that compute, counted in the process
   PyRef client_, model_, overrides_;
   std::vector<ValueInfo> inputs_, outputs_;
   std::shared_ptr<const XlaCompiled> compiled_;

@@ -33,7 +33,7 @@ struct BenchmarkConfig {
   int measurement_iterations = 50;
   std::vector<std::int64_t> input_shape{};  ///< {3, 224, 224}; empty: that of the model
   std::string dtype = "float32";            ///< float32, float16, bfloat16
-  std::string data_source = "synthetic";    ///< or a folder of images or .npy files
+  std::string data_source = "synthetic";    ///< "synthetic", or a folder of images or .npy files
   std::filesystem::path csv_output_dir = "results/raw";
   bool verbose = true;                 ///< the program's progress and messages go to standard error
   std::vector<std::string> options{};  ///< further options of `assay bench`: {"--launches", "3"}
@@ -46,13 +46,13 @@ struct BenchmarkResult {
       latency_max_ms;
   std::optional<double> throughput_ips;       ///< items per second
   std::optional<double> memory_mb;            ///< peak
-  std::optional<double> compilation_time_ms;  ///< of engines that compile for a shape, such as jax's
+  std::optional<double> compilation_time_ms;  ///< time to compile a shape; only for engines that do so, such as jax
   std::string framework, model, engine, device, device_type;
   std::int64_t batch_size = 0;
   std::string input_shape;   ///< "(8, 3, 224, 224)"
-  std::string dtype;         ///< as requested
+  std::string dtype;         ///< requested element type
   std::string timestamp;     ///< UTC, ISO 8601
-  std::string git_commit;    ///< of assay's source; "" if it is not known
+  std::string git_commit;    ///< commit of assay's source; "" if it is not known
   std::string status;        ///< completed, wrong, unsupported, failed, unavailable, skipped
   std::string verification;  ///< verified, and others: docs/metrics.md
   std::string message;       ///< why there are no numbers, or what to know of them

@@ -20,9 +20,9 @@
 namespace assay::plugin {
 
 struct Device {
-  std::string id;        ///< for load()
+  std::string id;        ///< identifier for load()
   std::string hardware;  ///< "cpu", "cuda", "openvino", …
-  std::string name;      ///< as the vendor calls it
+  std::string name;      ///< name given by the vendor
   std::uint64_t memory_bytes = 0;
   std::int32_t score = 0;
   std::uint32_t flags = 0;  ///< ASSAY_DEVICE_…
@@ -34,7 +34,7 @@ struct ValueInfo {
   bool has_rank = true;
   std::vector<std::int64_t> dims;    ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
-  std::int64_t index_limit = 0;      ///< of integers that select rows of a table: its rows; 0 if unknown
+  std::int64_t index_limit = 0;      ///< number of rows of the table that the integers select from; 0 if unknown
 };
 
 struct OptionInfo {

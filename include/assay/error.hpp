@@ -37,7 +37,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;                 ///< one sentence with the values involved; no final full stop
   std::vector<std::string> context{};  ///< innermost first, each "while …"; added by with_context()
-  std::string hint{};                  ///< what to do next; empty if unknown
+  std::string hint{};                  ///< suggested next step; empty if unknown
 };
 
 /// As a person reads it, over several lines without a final line break:

@@ -34,7 +34,7 @@ inline std::vector<std::string> engine_names() {
 }
 
 inline constexpr std::int64_t kIn = 256, kOut = 8;
-inline constexpr auto kPatience = 240s;  ///< for any response: a slow machine is not a fault of the engine
+inline constexpr auto kPatience = 240s;  ///< time limit of any response: a slow machine is not a fault of the engine
 
 MATCHER(IsOk, negation ? "is an error" : "is ok") {
   if (!arg) *result_listener << to_string(arg.error());
@@ -194,8 +194,8 @@ class Subject {
       {"layer.onnx", {{"x:float32[batch,256]", "y:float32[batch,8];most:int64[batch]"}, {{"x", {2, kIn}}}}},
       {"lookup.onnx", {{"ids:int64[batch,sequence]", "rows:float32[batch,sequence,4]"}, {{"ids", {2, 3}}}}}};
   std::string loaded_;   ///< the model of the latest load()
-  Shapes shapes_;        ///< that it was loaded for
-  LoadRequest request_;  ///< of that load()
+  Shapes shapes_;        ///< the shapes of the latest load()
+  LoadRequest request_;  ///< the request of the latest load()
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
 };
 

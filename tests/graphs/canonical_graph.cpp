@@ -17,8 +17,8 @@
 namespace assay::testing {
 namespace {
 
-constexpr std::size_t kShownDigits = 32;  ///< of a hash inside the text
-constexpr std::size_t kShownBytes = 64;   ///< of a constant that is shown as numbers
+constexpr std::size_t kShownDigits = 32;  ///< number of digits of a hash inside the text
+constexpr std::size_t kShownBytes = 64;   ///< a constant of at most this size is shown as numbers
 
 std::string short_hash(std::string_view text) { return sha256_hex(text).substr(0, kShownDigits); }
 
@@ -227,12 +227,12 @@ class Canonical {
   const onnx::ModelProto& model_;
   const onnx::GraphProto& graph_;
   std::string text_;
-  std::map<std::string, std::string> names_;       ///< of a value in the file → in the text
-  std::map<std::string, std::string> structures_;  ///< of a value → what it is, for unused_nodes()
-  std::map<int, std::string> hashes_;              ///< of nodes, for unused_nodes()
-  std::map<std::string, int> producers_;           ///< of a value → the node
-  std::map<std::string, int> counts_;              ///< of an operator → nodes written
-  std::vector<std::string> operations_;            ///< of the nodes
+  std::map<std::string, std::string> names_;       ///< name of a value in the file → its name in the text
+  std::map<std::string, std::string> structures_;  ///< name of a value → a text that identifies it, for unused_nodes()
+  std::map<int, std::string> hashes_;              ///< index of a node → its hash, for unused_nodes()
+  std::map<std::string, int> producers_;           ///< name of a value → index of the node that computes it
+  std::map<std::string, int> counts_;              ///< operator → number of nodes written so far
+  std::vector<std::string> operations_;            ///< text of each node's operation
   std::vector<bool> written_;
 };
 

@@ -37,7 +37,7 @@ constexpr std::array kFormats{"svg", "png", "html", "json"};
 struct PlotOptions {
   std::vector<std::string> json_paths, charts, formats{"svg", "png"};
   std::string output = "./plots", theme = "light", series, cell;
-  int scale = 2;  ///< of a PNG: sharp on screens of high density
+  int scale = 2;  ///< scale factor of a PNG; 2 is sharp on screens of high density
   bool architecture_comparison = false;
   SelectionOptions selection;
 };

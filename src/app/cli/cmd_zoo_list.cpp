@@ -29,8 +29,8 @@ struct ListOptions {
 
 struct Entry {
   const zoo::Architecture* architecture = nullptr;
-  std::vector<std::string> names;    ///< that resolve to it
-  std::vector<std::string> classes;  ///< that can be built
+  std::vector<std::string> names;    ///< model names that resolve to it
+  std::vector<std::string> classes;  ///< model classes that can be built
 };
 
 std::vector<Entry> all_entries() {

@@ -15,7 +15,7 @@ namespace assay::cli {
 
 /// How the program was called; every action gets it.
 struct Context {
-  std::string command_line;  ///< as a shell accepts it, for the record and for --resume
+  std::string command_line;  ///< quoted for a shell; used for the record and for --resume
   bool terminal = false;     ///< stderr is a terminal: progress bar and colours
   bool json = false;         ///< --output-format json: stdout gets one document, also for an error
 };

@@ -60,8 +60,8 @@ class MeasuringOptions {
   std::string device;
   std::string db_path, spool;
   bool resume = false;
-  bool wait = false;  ///< until no other measurement runs on this machine
-  bool plan = false;  ///< only print what would run
+  bool wait = false;  ///< wait until no other measurement runs on this machine
+  bool plan = false;  ///< print what would run, and measure nothing
   bool verbose = false, debug = false, quiet = false;
   std::string output_format = "text";
 

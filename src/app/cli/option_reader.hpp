@@ -26,7 +26,7 @@ template <class T>
 struct Reader {
   enum class Words { kNone, kOne, kMany, kEach };  ///< kEach: one, and the option may be repeated
 
-  std::string value;  ///< what help calls the value: "N[,N…]"
+  std::string value;  ///< name of the value in the help: "N[,N…]"
   Words words = Words::kOne;
   bool commas = true;  ///< kMany: commas separate words, too
   /// Errors: invalid_argument, naming the option, the word and what is valid.

@@ -18,7 +18,7 @@ namespace assay::cli {
 struct ReportOutput {
   std::string format;                  ///< text, md, csv, json, html; empty: that of the extension of `path`, else text
   std::string path;                    ///< empty: standard output
-  std::string output_format = "text";  ///< as every command has it: json is the format json
+  std::string output_format = "text";  ///< the option that all commands have: json stands for the format json
 
   void add_to(CLI::App& command);
   /// Errors: invalid_argument (the extension is of none of the formats, and no format is given).

@@ -17,7 +17,7 @@ struct Prerequisite {
   std::string kind;  ///< model, hardware, runtime, disk, database
   std::string name;
   bool met = false;
-  std::string words;  ///< what is there, or what is missing and how to get it
+  std::string words;  ///< a description: what is there, or what is missing and how to get it
 };
 
 /// What `assay suite --check` looks at, without running a model: whether each model is known, built and fits into

@@ -27,7 +27,7 @@ inline constexpr const char* kConfigSchema = "1.0";
 /// A configuration file of `assay suite` (docs/formats.md, "Suite configuration").
 struct SuiteConfig {
   RunSettings settings;
-  std::vector<ModelChoice> models;  ///< in the order of the file, each with its family
+  std::vector<ModelChoice> models;  ///< same order as in the file; each has its family
   TargetRequest targets;
   bool parallel = true, plots = true, matrix = true;
   Schedule schedule;

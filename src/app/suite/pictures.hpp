@@ -19,8 +19,8 @@ struct Pictures {
   std::size_t charts = 0;                     ///< SVG files in `folder`/plots
   std::optional<std::filesystem::path> page;  ///< the dashboard; absent: it could not be made
   chart::NotDrawn not_drawn{};                ///< the charts that the data do not allow
-  std::vector<std::string> notes;             ///< what else is left out, and why
-  std::vector<Error> failures;                ///< what could not be written, and where
+  std::vector<std::string> notes;             ///< messages about everything else that is left out, with the reason
+  std::vector<Error> failures;                ///< errors that say what could not be written, and where
 };
 
 /// The charts that the data allow in `folder`/plots, and the dashboard `folder`/index.html: one of the two is written

@@ -18,7 +18,7 @@ struct EngineLocation {
   std::string engine;            ///< "onnxruntime"
   std::filesystem::path plugin;  ///< the plug-in's .so
   std::filesystem::path home;    ///< the folder of the runtime's library; empty: it needs none
-  std::string version{};         ///< of the runtime, from its files, without loading it; may be empty
+  std::string version{};         ///< version of the runtime, found in its files without loading it; may be empty
   std::string found_by{};        ///< the rule that found it: "ASSAY_ONNXRUNTIME_HOME", "assay's own folder",
                                  ///< "site-packages", "system libraries", "built in"
 };
@@ -37,8 +37,8 @@ class EngineRegistry {
     std::vector<std::filesystem::path> site_packages;
     std::filesystem::path worker;  ///< assay-worker
     std::vector<std::filesystem::path> system_libraries{};
-    std::map<std::string, std::filesystem::path> homes{};  ///< by variable: ASSAY_ONNXRUNTIME_HOME
-    std::vector<std::filesystem::path> engine_folders{};   ///< of ASSAY_ENGINE_PATH
+    std::map<std::string, std::filesystem::path> homes{};  ///< the key is the variable: ASSAY_ONNXRUNTIME_HOME
+    std::vector<std::filesystem::path> engine_folders{};   ///< the folders that ASSAY_ENGINE_PATH lists
   };
   /// From the folder of the running program and from the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR,
   /// ASSAY_ENGINE_PATH, ASSAY_<ENGINE>_HOME).

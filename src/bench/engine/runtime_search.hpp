@@ -23,7 +23,7 @@ struct RuntimePlaces {
 /// A runtime's files.
 struct RuntimeLocation {
   std::filesystem::path home;  ///< the folder with its library
-  std::string version;         ///< from its files; may be empty
+  std::string version;         ///< version found in its files; may be empty
   std::string found_by;        ///< "ASSAY_ONNXRUNTIME_HOME", "assay's own folder", "site-packages", "system libraries"
 };
 

@@ -22,7 +22,7 @@ struct CpuCache {
   int level = 0;
   std::string type;  ///< Data, Instruction, Unified
   std::uint64_t bytes = 0;
-  int instances = 0;  ///< how many the machine has
+  int instances = 0;  ///< number of such caches in the machine
 };
 
 struct CpuInfo {
@@ -51,8 +51,8 @@ struct HardwareDevice {
 struct HardwareEntry {
   std::string word;
   bool available = false;             ///< the machine has it; it may also need a runtime (needs_runtime)
-  std::optional<Reason> reason_code;  ///< if not: no_hardware or not_built
-  std::string why_not;                ///< if not: what assay looked for, and where
+  std::optional<Reason> reason_code;  ///< set if not available: no_hardware or not_built
+  std::string why_not;                ///< set if not available: what assay looked for, and where
   std::string how_to_get;             ///< "" if nothing helps
   std::string needs_runtime;          ///< its default engine, if the hardware can be used only with that runtime
   std::vector<HardwareDevice> devices;
@@ -60,7 +60,7 @@ struct HardwareEntry {
 
 struct Hardware {
   CpuInfo cpu;
-  std::vector<HardwareEntry> entries;  ///< in the order of hardware_words()
+  std::vector<HardwareEntry> entries;  ///< same order as hardware_words()
   std::string cuda_version;            ///< the newest the driver supports, "12.8"; "" without a driver
   [[nodiscard]] const HardwareEntry& entry(std::string_view word) const;
 };

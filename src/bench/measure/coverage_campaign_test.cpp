@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kRarely = 0.001;
 constexpr double kNominal = 0.05, kGoal = 0.07;  ///< shares of wrong intervals: 0.93 are to hold, 0.95 is aimed at
-constexpr double kLeastGiven = 0.95;             ///< if neighbours are hardly correlated and there are 100 samples
+/// Least share of runs that give an interval, if there are 100 samples and neighbours are hardly correlated.
+constexpr double kLeastGiven = 0.95;
 
 struct Line {
   double run_ms, correlation;

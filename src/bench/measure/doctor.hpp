@@ -23,7 +23,7 @@ struct HealthFinding {
   std::string item;   ///< "governor"
   std::string value;  ///< the current value; "unknown" if the machine does not report it
   Health verdict = Health::kOk;
-  std::string remedy;  ///< what to do about it; "" if the verdict is ok
+  std::string remedy;  ///< advice to improve the value; "" if the verdict is ok
 };
 
 /// How steadily fixed work runs on this machine.
@@ -39,7 +39,7 @@ struct SpinTest {
 /// The free space on the disk of the bundles.
 struct SpoolDisk {
   std::filesystem::path folder;             ///< the spool, or its nearest existing parent
-  std::optional<std::uint64_t> free_bytes;  ///< for this user; absent if unknown
+  std::optional<std::uint64_t> free_bytes;  ///< space that this user can use; absent: unknown
   std::string why_unknown;
 };
 [[nodiscard]] SpoolDisk find_spool_disk(const std::filesystem::path& spool);

@@ -16,7 +16,7 @@ namespace assay {
 struct MeasuringProcess {
   std::int64_t pid = 0;
   std::string command;
-  std::string since;     ///< for people, in UTC
+  std::string since;     ///< start time in UTC, for people
   std::string database;  ///< absolute path; "": nothing is saved
 };
 

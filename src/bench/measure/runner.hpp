@@ -61,8 +61,8 @@ bool timed_loop(const ClockType& clock, std::size_t n, std::size_t first_set, st
 /// Callbacks of the caller. All are called on the thread of measure(), between bursts; they may be absent.
 struct MeasureHooks {
   const std::atomic<bool>* interrupted = nullptr;  ///< true: stop after the running bursts and keep the samples
-  std::function<void()> window_begins{};           ///< after the warm-up: reset peaks, record the environment
-  std::function<void()> between_bursts{};          ///< at most every 50 ms of the window: sample memory
+  std::function<void()> window_begins{};           ///< called after the warm-up: reset peaks, record the environment
+  std::function<void()> between_bursts{};          ///< called at most every 50 ms of the window: sample memory
   /// Around the statistics of the stop rule, whose memory is not the engine's: true before, false after.
   std::function<void(bool begins)> statistics{};
   /// After the last burst, before the final statistics, with the bytes of all samples.

@@ -77,7 +77,7 @@ class Targets : public ::testing::Test {
   EngineRegistry registry_{EngineRegistry::Places{}};
   Hardware machine_;
   std::map<std::string, std::vector<EngineDevice>> engines_;
-  EngineOptions notes_;  ///< of every engine
+  EngineOptions notes_;  ///< notes that every engine reports
   std::vector<std::string> asked_;
 };
 

@@ -36,23 +36,23 @@ struct CellShape {
 /// plan_tasks() (bench/plan/plan.hpp) decides which tasks there are; TaskCompleter (bench/run/complete.hpp) adds the
 /// inputs.
 struct Task {
-  Record row;          ///< what is known before; if reason_code is set, the task does not run and this is its result
-  std::string engine;  ///< for EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"
+  Record row;  ///< facts known before the run; if reason_code is set, the task does not run and this is its result
+  std::string engine;  ///< argument of EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"
   CellShape shape;
 
-  ArtefactSpec artefact;       ///< what the engine loads
+  ArtefactSpec artefact;       ///< the files that the engine loads
   bool static_shapes = false;  ///< the engine requires fixed extents: the artefact is specialised to the inputs
-  LoadRequest load;            ///< how the engine loads it; the files are those of the artefact
+  LoadRequest load;            ///< the request to load the model; its files are those of the artefact
 
-  std::vector<InputRecipe> inputs;         ///< of the unmodified model; the reference gets the same
-  std::optional<Generation> generation{};  ///< if set, each run generates tokens
+  std::vector<InputRecipe> inputs;         ///< inputs of the unmodified model; the reference gets the same
+  std::optional<Generation> generation{};  ///< present: each run generates tokens
   /// Replaces `inputs` and `generation` if the artefact has another kind of KV cache.
   struct Variant {
     std::vector<InputRecipe> inputs;
     Generation generation;
   };
   std::optional<Variant> variant{};
-  std::string shape_hint{};              ///< how to give the extents that the file leaves open; "": it leaves none
+  std::string shape_hint{};  ///< advice for setting the extents that the file leaves open; "": it leaves none open
   std::optional<Error> contradiction{};  ///< the shapes in the model file contradict each other for these inputs
 
   /// What the outputs are compared with.
@@ -72,15 +72,16 @@ struct Task {
 
   bool verify = true;
   bool benchmark = true;
-  bool default_batch = false;                          ///< the batch is a default: it may be skipped if it is slow
-  MeasurePlan measure;                                 ///< of one launch
-  std::int64_t launches = 1;                           ///< fresh processes that measure the cell
-  std::optional<std::chrono::nanoseconds> max_time{};  ///< of warm-up and sampling, all launches together
+  bool default_batch = false;  ///< the batch is a default: it may be skipped if it is slow
+  MeasurePlan measure;         ///< plan of one launch
+  std::int64_t launches = 1;   ///< fresh processes that measure the cell
+  /// Time limit of warm-up and sampling, all launches together; absent: there is no such limit.
+  std::optional<std::chrono::nanoseconds> max_time{};
   /// For the messages of its rows: what --budget changed, what a runtime does not fuse.
   std::vector<std::string> notes{};
   std::uint64_t seed = 0;
   std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
-  std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of a launch, its reference included
+  std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< time limit of one launch, its reference included
 
   [[nodiscard]] bool runs() const { return !row.reason_code; }
 };

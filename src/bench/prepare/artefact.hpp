@@ -29,7 +29,7 @@ struct ZooBuild {
   Json config;
   std::string model_class{};                       ///< "": the configuration's own
   std::optional<std::filesystem::path> weights{};  ///< nullopt: random weights
-  std::string weights_hash{};                      ///< of `weights`, if it is known
+  std::string weights_hash{};                      ///< hash of `weights`; "": not known
   std::uint64_t seed = 0;
   std::string precision = "float32";
   std::optional<DType> weights_rounded_to{};  ///< the reference of a 16-bit model: float32 with these values
@@ -54,16 +54,16 @@ struct ArtefactSpec {
   struct HonestRun {
     enum class Kind { kRounded, kQuantised };
     Kind kind = Kind::kRounded;
-    DType dtype = DType::kFloat32;  ///< of kRounded: every result is rounded to it
+    DType dtype = DType::kFloat32;  ///< the type that kRounded rounds every result to
     std::uint64_t seed = 0;
   };
 
   std::filesystem::path file{};                ///< an existing model file
   std::optional<ZooBuild> zoo{};               ///< a model that the zoo builds
   std::optional<DType> rounded_to{};           ///< weights rounded to the values of this type; the stored type stays
-  std::optional<Perturbation> perturbation{};  ///< of the weights
+  std::optional<Perturbation> perturbation{};  ///< small change of the weights
   std::optional<HonestRun> honest{};
-  std::map<std::string, Shape> shapes{};  ///< of the inputs, for a graph with these shapes only
+  std::map<std::string, Shape> shapes{};  ///< shapes of the inputs; the graph is made for these shapes only
   /// With `shapes`, for generation: of the inputs of the graph of the further tokens, which becomes a file of its own
   /// even if one graph runs prompt and steps.
   std::map<std::string, Shape> step_shapes{};
@@ -83,10 +83,10 @@ struct ArtefactSpec {
 struct Artefact {
   std::filesystem::path model{};
   std::filesystem::path step_model{};  ///< runs the further tokens; empty: `model` does, or the model does not generate
-  std::uint64_t bytes = 0;             ///< of all files; of a lowered model, of the one that has the weights
+  std::uint64_t bytes = 0;             ///< size of all files; for a lowered model, that of the model with the weights
   std::filesystem::path weights_in{};  ///< the folder of files with weights that `model` refers to; empty: its own
-  std::string graph_hash{};            ///< of the file that a converter wrote; else ""
-  std::string note{};                  ///< what the rows should say about it
+  std::string graph_hash{};            ///< hash of the file that a converter wrote; "": no converter wrote it
+  std::string note{};                  ///< a remark for the rows
   std::shared_ptr<const void> owner{};
 };
 
@@ -96,8 +96,8 @@ class ArtefactStore {
  public:
   struct Services {
     const EngineRegistry* registry = nullptr;
-    std::filesystem::path folder;                                 ///< for what is made
-    std::chrono::nanoseconds timeout = std::chrono::minutes(10);  ///< of a converter
+    std::filesystem::path folder;                                 ///< parent folder of all files that are created
+    std::chrono::nanoseconds timeout = std::chrono::minutes(10);  ///< time limit of a converter
     Cancelled cancelled{};
     std::function<void(const std::string&)> making = [](const std::string&) {};  ///< called before files are written
     WorkTimer* timer = nullptr;  ///< counts the time of writing files; nullptr: nothing does
@@ -124,8 +124,9 @@ class ArtefactStore {
   [[nodiscard]] Result<Artefact> change(const ArtefactSpec& spec, const std::string& name);
 
   Services services_;
-  std::map<std::string, std::pair<std::weak_ptr<const void>, Artefact>> made_;  ///< by the spec's JSON, without owners
-  std::map<std::string, Expected> expected_;                                    ///< by the spec's JSON
+  /// The key is the spec's JSON; the artefacts have no owner.
+  std::map<std::string, std::pair<std::weak_ptr<const void>, Artefact>> made_;
+  std::map<std::string, Expected> expected_;  ///< the key is the spec's JSON
 };
 
 }  // namespace assay

@@ -19,7 +19,7 @@ namespace assay {
 /// What one run computes and moves: an inference, or a generation from its prompt to the last token.
 struct RunCost {
   StaticCost first;         ///< the inference, or the prompt's
-  StaticCost step{};        ///< of a further token with the mean past
+  StaticCost step{};        ///< cost of one further token, at the mean length of the past
   std::int64_t steps = 0;   ///< further tokens
   bool steps_known = true;  ///< false: their shapes depend on the prompt's run, and `step` is empty
 

@@ -25,11 +25,11 @@ namespace assay {
 /// What the zoo would build, described by its graphs alone: files without weights, in a temporary folder.
 struct ZooDescription {
   ZooBuild build;                                    ///< makes the whole model
-  std::shared_ptr<const TemporaryDirectory> folder;  ///< of the graphs
-  zoo::BuiltModel built;                             ///< of a generative model, the prompt's graph
-  ModelInfo info;                                    ///< of that graph
+  std::shared_ptr<const TemporaryDirectory> folder;  ///< contains the graphs
+  zoo::BuiltModel built;                             ///< the model; for a generative model, the prompt's graph
+  ModelInfo info;                                    ///< describes the graph of `built`
   std::optional<GenerationGraphs> generation{};
-  std::uint64_t weight_bytes = 0;  ///< of all graphs
+  std::uint64_t weight_bytes = 0;  ///< total of all graphs
 };
 
 /// The zoo's build of a source with these settings. Cost: none.
@@ -48,7 +48,7 @@ using Shortfall = std::function<std::optional<std::string>(std::uint64_t weight_
 /// A generative model with a static KV cache or the runtime's own.
 struct CacheVariant {
   ArtefactSpec artefact;
-  ModelInfo info;           ///< of the graph of the steps, and of the prompt if `own_prompt` is false
+  ModelInfo info;           ///< describes the graph of the steps, which is also the prompt's if `own_prompt` is false
   Generation generation{};  ///< its lengths are the cell's to set
   std::string config_hash{};
   std::string graph_hash{};  ///< "": known when a converter has written the file

@@ -21,8 +21,8 @@ namespace assay {
 /// What a model needs for its smallest cell, computed from its graph before any weight is written.
 struct Estimate {
   std::uint64_t weight_bytes = 0;
-  std::uint64_t activation_bytes = 0;   ///< in use at once; 0: unknown
-  std::optional<RunCost> cost{};        ///< of a run; nullopt: unknown
+  std::uint64_t activation_bytes = 0;   ///< largest amount in use at once; 0: unknown
+  std::optional<RunCost> cost{};        ///< cost of one run; nullopt: unknown
   std::uint64_t step_weight_bytes = 0;  ///< read for each further token
 };
 /// Errors: internal (disk full).
@@ -44,7 +44,7 @@ struct CellTime {
 /// The files of a zoo model that are on the disk at the same time while its cells run.
 struct DiskUse {
   std::uint64_t bytes = 0;
-  std::string files{};  ///< what they are and their sizes, for people
+  std::string files{};  ///< the files and their sizes, in words for people
 };
 /// `engines` may run the model; `generates`: it generates tokens, so that settings.kv_cache counts. The reference and
 /// its perturbed copy count even if an earlier run left its outputs in the cache.

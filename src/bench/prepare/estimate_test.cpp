@@ -171,7 +171,7 @@ class FittingTest : public ::testing::Test {
   }
   std::optional<TemporaryDirectory> folder_;
   std::chrono::nanoseconds timeout_ = std::chrono::seconds(1);
-  int asked_ = 0;  ///< for the rate
+  int asked_ = 0;  ///< number of requests for the rate
 };
 
 TEST_F(FittingTest, TheRateIsNotAskedForWhereASlowMachineHasTimeEnough) {

@@ -16,9 +16,9 @@ namespace assay {
 
 /// The graphs of a generative model, for timing: logits of the last position only.
 struct GenerationGraphs {
-  zoo::BuiltModel prompt;                 ///< for the prompt, and for the further tokens if `step` is absent
-  std::optional<zoo::BuiltModel> step{};  ///< for the further tokens
-  ModelInfo step_info{};                  ///< of the graph that runs them
+  zoo::BuiltModel prompt;                 ///< runs the prompt, and also the further tokens if `step` is absent
+  std::optional<zoo::BuiltModel> step{};  ///< runs the further tokens
+  ModelInfo step_info{};                  ///< describes the graph that runs the further tokens
   /// What both have in common; a cell sets the lengths.
   Generation generation{};
   bool prompt_in_states = true;  ///< false: the states begin with one token, as an encoder-decoder's do

@@ -24,8 +24,8 @@ namespace assay {
 /// The graph of a generative model whose KV cache is static or the runtime's own. It is verified against the graph with
 /// a growing cache.
 struct CacheGraph {
-  zoo::BuiltModel model;  ///< for the steps; for the prompt too, if `prompt` is absent
-  ModelInfo info;         ///< of `model`
+  zoo::BuiltModel model;  ///< runs the steps, and also the prompt if `prompt` is absent
+  ModelInfo info;         ///< describes `model`
   /// The prompt's own graph, if it needs one: with an encoder, with images. Its states have the prompt's length; the
   /// worker puts them at the beginning of the caches.
   std::optional<zoo::BuiltModel> prompt{};
@@ -45,9 +45,9 @@ struct CacheGraph {
 
 /// How a model is made whose cache is the runtime's own (EngineEntry::RuntimeCache::converter).
 struct Stateful {
-  std::string engine;             ///< in messages
+  std::string engine;             ///< the name for messages
   std::filesystem::path program;  ///< the engine's converter
-  EngineLocation runtime;         ///< of the release that the converter was built with
+  EngineLocation runtime;         ///< the release that the converter was built with
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   Cancelled cancelled{};
 };

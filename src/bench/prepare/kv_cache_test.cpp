@@ -28,7 +28,7 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-constexpr std::array<std::int64_t, kBatch> kLengths{4, 6};  ///< of prompts that are not equally long
+constexpr std::array<std::int64_t, kBatch> kLengths{4, 6};  ///< two prompts that are not equally long
 
 Stateful stateful_with(const Bench& bench) {
   Stateful with;

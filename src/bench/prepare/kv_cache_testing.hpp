@@ -35,7 +35,8 @@ namespace fs = std::filesystem;
 inline constexpr std::uint64_t kSeed = 3;
 inline constexpr std::int64_t kBatch = 2, kPrompt = 7, kOutput = 12;
 inline constexpr std::array<std::size_t, 4> kRuns{0, kPaddedSet, 2, 0};
-inline constexpr std::chrono::minutes kPatience{4};  ///< for any response: a slow machine is not a fault of the engine
+/// Time limit of any response: a slow machine is not a fault of the engine.
+inline constexpr std::chrono::minutes kPatience{4};
 
 /// Workers of this machine's engines, one each, and what they compute.
 class Bench {
@@ -164,7 +165,7 @@ inline void expect_as_growing(Bench& bench, Growing& growing, const CacheGraph& 
 
 /// A decoder whose caches the tests compare.
 struct Case {
-  const char* name;  ///< of the test
+  const char* name;  ///< the test's name
   const char* config;
   bool placed_outside = false;  ///< rotary embeddings or positions are not the operator's
 };

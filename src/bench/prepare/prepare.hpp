@@ -33,17 +33,18 @@ struct PreparedModel {
   ModelChoice choice;
   Record identity;                   ///< the model's fields of a Record: each of its rows starts with them
   std::optional<Refusal> refusal{};  ///< why it cannot run at all (not built, unsupported, too large)
-  std::string note{};                ///< what the user should know about its source
+  std::string note{};                ///< a remark for the user about its source or its size
   bool note_is_of_weights = false;   ///< `note` says where the weights come from
 
   ArtefactSpec artefact{};          ///< the unchanged model; empty: the engine needs no file
-  std::string format{};             ///< of its file, in the words of EngineEntry::formats; "": there is none
+  std::string format{};             ///< format of its file, a word of EngineEntry::formats; "": there is no file
   std::optional<ModelInfo> info{};  ///< nullopt for formats that only the runtime reads (.xml)
   std::filesystem::path graph{};    ///< an ONNX file with its graph, perhaps without weights; empty: there is none
-  std::shared_ptr<const TemporaryDirectory> folder{};      ///< of `graph`, if the zoo made it
-  std::optional<std::int64_t> max_sequence{};              ///< positions of the model, if its configuration limits them
-  std::optional<GenerationGraphs> generation{};            ///< of a generative model; `graph` is then the prompt's
-  std::map<std::string, Result<CacheVariant>> variants{};  ///< for the kind of KV cache, by engine; see variant_for()
+  std::shared_ptr<const TemporaryDirectory> folder{};  ///< the folder of `graph`, if the zoo made it
+  std::optional<std::int64_t> max_sequence{};          ///< positions of the model, if its configuration limits them
+  std::optional<GenerationGraphs> generation{};        ///< set for a generative model; `graph` is then the prompt's
+  /// Models with the requested kind of KV cache; the key is the engine; see variant_for().
+  std::map<std::string, Result<CacheVariant>> variants{};
 
   /// Its inputs as each engine reports them, by engine and device; "" is for all, if assay reads the file itself.
   std::map<std::string, Result<Signature>> signatures{};
@@ -62,11 +63,12 @@ struct PreparedModel {
 
 /// What models are prepared with.
 struct Preparing {
-  std::filesystem::path cache;   ///< for graphs and, later, models
-  std::filesystem::path inputs;  ///< for converted input files
+  std::filesystem::path cache;   ///< folder of graphs and, later, models
+  std::filesystem::path inputs;  ///< folder of converted input files
   hub::Hub* hub = nullptr;
   const EngineRegistry* registry = nullptr;
-  std::vector<std::string> engines{};  ///< that may run it; empty: nothing runs, so it is named but not described
+  /// Engines that may run it; empty: nothing runs, so it is named but not described.
+  std::vector<std::string> engines{};
   /// How fast this machine is, for models of any size; called only if time may be short. nullopt: memory alone
   /// decides.
   std::function<std::optional<MachineRate>()> rate = [] { return std::nullopt; };
@@ -90,10 +92,10 @@ struct Preparing {
 [[nodiscard]] Json with_earlier_sizes(Json now, const Json& before);
 
 struct BuildByName {
-  std::string name;  ///< or a folder with config.json and perhaps weights
+  std::string name;  ///< a model name, or a folder with config.json and perhaps weights
   std::string model_class{};
   std::string precision = "float32";
-  std::uint64_t seed = 0;  ///< of random weights
+  std::uint64_t seed = 0;  ///< seed of random weights
   bool allow_random_weights = false;
   std::string size{};  ///< a published one; "": that of the name
 };

@@ -24,7 +24,7 @@ struct Signature {
   std::optional<std::int64_t> fixed_batch{};     ///< the only batch it runs at
   std::optional<std::int64_t> fixed_sequence{};  ///< the only sequence length: of the given shapes
   std::string given_shapes{};                    ///< Record::given_shapes of its cells
-  EngineOptions options{};                       ///< without which the engine does not know it
+  EngineOptions options{};  ///< options that state the signature to an engine that cannot find it in the model file
 };
 
 /// The data and the shapes that the user gave. `folder`: for converted input files. Batch and sequence are set by the

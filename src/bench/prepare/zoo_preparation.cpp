@@ -50,9 +50,9 @@ void set_built(Record& row, const ZooDescription& described, const ZooSource& so
 /// A size of a model, and why it cannot run here.
 struct Candidate {
   ZooSource source;
-  std::optional<ZooDescription> described{};   ///< if it fits into memory
+  std::optional<ZooDescription> described{};   ///< present if it fits into memory
   std::optional<std::string> space{}, time{};  ///< why there is too little
-  bool on_disk = false;                        ///< of `space`: it is the disk's, not the memory's
+  bool on_disk = false;                        ///< `space` is about the disk, not the memory
   double cell_s = 0;
 };
 

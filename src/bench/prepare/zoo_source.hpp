@@ -20,9 +20,9 @@ struct ZooSource {
   std::string model_class{};  ///< "": the configuration's own
   std::optional<std::filesystem::path> weights{};
   std::string model_id{};      ///< a Hugging Face id, or the folder
-  std::string architecture{};  ///< if the zoo knows it by name
+  std::string architecture{};  ///< set if the zoo knows it by name
   std::string family{}, category{};
-  std::string size{};    ///< as_is for what is not a checkpoint of the zoo
+  std::string size{};    ///< "as_is" if it is not a checkpoint of the zoo
   std::string note{};    ///< why the weights are not the published ones, if they could have been
   bool planned = false;  ///< known by name, not built yet: only the names above are set
 };

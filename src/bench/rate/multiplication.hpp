@@ -30,7 +30,7 @@ inline constexpr Product kThinProduct{1, 4096, 16384};
 
 /// Some runs of one multiplication, right after each other.
 struct RunBurst {
-  std::vector<double> seconds;  ///< of each run; at least one
+  std::vector<double> seconds;  ///< duration of each run; at least one
   bool noisy = false;           ///< other processes, or a throttled processor, disturbed it
 };
 /// What undisturbed runs take.
@@ -47,15 +47,15 @@ struct Multiplier {
   const EngineRegistry* registry = nullptr;
   EngineLocation location;
   std::string device;             ///< an id of the runtime
-  DType dtype = DType::kFloat32;  ///< of both matrices and of the product: float32, float16, bfloat16
+  DType dtype = DType::kFloat32;  ///< type of both matrices and of the product: float32, float16, bfloat16
   int threads = 1;
-  std::filesystem::path folder;  ///< for the model, which has the second matrix, and the samples
+  std::filesystem::path folder;  ///< contains the model, which has the second matrix, and the samples
   Cancelled cancelled;
 };
 struct MultiplierRun {
   BestRun best;
-  std::string precision;       ///< of the arithmetic, as the runtime says; may be empty
-  std::string engine_version;  ///< of the runtime
+  std::string precision;       ///< precision of the arithmetic, as reported by the runtime; may be empty
+  std::string engine_version;  ///< version of the runtime
 };
 /// Multiplies in a worker of its own, for about a second, two if something else uses the machine. Errors: those of the
 /// worker and of the runtime, such as unsupported for a type that it does not compute; those of writing a file.

@@ -19,7 +19,7 @@ namespace assay {
 struct MeasuredPeak {
   std::string hardware;   ///< word, "cpu"
   std::string device;     ///< id of the runtime
-  std::string precision;  ///< of the arithmetic: "float32"
+  std::string precision;  ///< precision of the arithmetic: "float32"
   std::string engine{};
   std::string engine_version{};
   double flops_per_s = 0;  ///< kWideProduct
@@ -33,7 +33,7 @@ struct MeasuredPeak {
 
 struct MeasuredPeaks {
   std::vector<MeasuredPeak> peaks;
-  std::vector<std::string> left_out;  ///< what has no peak, and why
+  std::vector<std::string> left_out;  ///< messages that say what has no peak, and why
 };
 
 /// Measures each installed runtime that computes ONNX graphs, on each of its devices (not those that are simulated, or

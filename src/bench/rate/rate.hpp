@@ -22,10 +22,10 @@ namespace assay {
 
 /// How fast a runtime multiplies matrices on this machine's processor, in float32. Estimates of time use it.
 struct MachineRate {
-  double flops_per_s = 0;        ///< of kWideProduct: 2 × multiply-adds over time
-  double bytes_per_s = 0;        ///< of kThinProduct: its weights over time
-  std::string engine{};          ///< that it was measured with
-  std::string engine_version{};  ///< of its runtime; may be empty
+  double flops_per_s = 0;        ///< rate of kWideProduct: 2 × multiply-adds over time
+  double bytes_per_s = 0;        ///< rate of kThinProduct: its weights over time
+  std::string engine{};          ///< the engine that it was measured with
+  std::string engine_version{};  ///< version of the engine's runtime; may be empty
   bool disturbed = false;        ///< something else used the machine meanwhile: it may be too low
 };
 [[nodiscard]] Json to_json(const MachineRate& rate);
@@ -87,7 +87,7 @@ class RateKeeper {
 
   Services services_;
   std::optional<MachineRate> known_;
-  std::optional<WallTime> measured_;  ///< when; absent: an interrupted run knew it
+  std::optional<WallTime> measured_;  ///< time of the measurement; absent: the rate is that of an interrupted run
 };
 
 }  // namespace assay

@@ -60,7 +60,7 @@ class RateKeeperTest : public ::testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
   std::optional<EngineRegistry> registry_;
   WallTime now_{std::chrono::hours(24 * 365 * 60)};
-  std::optional<MachineRate> measures_;  ///< what a measurement finds; nullopt: it fails
+  std::optional<MachineRate> measures_;  ///< the result of a measurement; nullopt: it fails
   int measured_ = 0;
 };
 

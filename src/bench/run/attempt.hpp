@@ -25,7 +25,7 @@ class Attempt {
  public:
   struct Services {
     LocalWorkers& workers;
-    Reference& reference;                                  ///< of the cell
+    Reference& reference;                                  ///< the cell's reference
     std::filesystem::path scratch;                         ///< a folder for outputs
     std::filesystem::path samples;                         ///< the file to write
     const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
@@ -59,7 +59,7 @@ class Attempt {
   [[nodiscard]] const Json& environment() const { return environment_; }
   [[nodiscard]] const Json& outputs() const { return checks_.fingerprint(); }  ///< fingerprint; null: no outputs
   [[nodiscard]] const OutputsOfSets& compared() const { return checks_.compared(); }
-  [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< of the worker; may not exist
+  [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< the worker's log file; may not exist
   [[nodiscard]] Samples take_samples() { return std::move(samples_); }     ///< the steady ones
 
  private:
@@ -74,7 +74,7 @@ class Attempt {
   Services services_;
   OutputChecks checks_;
   Deadline deadline_;
-  std::string name_;  ///< of the cell, for people
+  std::string name_;  ///< the cell's name for people
   Json environment_ = Json::object();
   std::filesystem::path log_;
   Samples samples_;

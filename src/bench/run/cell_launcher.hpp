@@ -27,7 +27,7 @@ class CellLauncher {
  public:
   struct Parts {
     const ExecutorServices& services;
-    const RunContext& context;  ///< for bundles
+    const RunContext& context;  ///< written into the bundles
     std::filesystem::path scratch;
     CellFiles& files;
     LocalWorkers& workers;

@@ -20,17 +20,19 @@ struct Launch {
   Record row;
   Samples samples{};            ///< the steady ones
   std::string outputs{};        ///< identifies the outputs; "": there are none
-  std::filesystem::path log{};  ///< of its worker; empty: there is none
+  std::filesystem::path log{};  ///< the worker's log file; empty: there is none
   bool beside_others = false;   ///< another process measured on this machine meanwhile
-  bool resumed = false;         ///< of an earlier invocation: --resume kept it
+  bool resumed = false;         ///< an earlier invocation made the launch: --resume kept it
   std::string unsaved{};        ///< why it has no bundle, so that the database will not have it; "": it has one
 };
 
 /// How long one launch may warm up and sample, and how precise it has to be.
 struct LaunchLimits {
-  std::optional<std::chrono::nanoseconds> share{};  ///< of --max-time; nullopt: there is no such limit
-  std::optional<std::chrono::nanoseconds> whole{};  ///< what all launches have: for one that fills it alone
-  std::optional<double> spread{};                   ///< between the launches before; nullopt: fewer than two
+  /// The launch's share of --max-time; nullopt: there is no limit.
+  std::optional<std::chrono::nanoseconds> share{};
+  /// The time of all launches: one launch may use it if kRunsAtLeast runs exceed `share`.
+  std::optional<std::chrono::nanoseconds> whole{};
+  std::optional<double> spread{};  ///< spread between the earlier launches; nullopt: fewer than two
 
   /// Lowers the limits of the plan. A quarter of the time is for the warm-up. Half-widths below a third of the spread
   /// add little to the interval over launches. `run`: the time of one run.
@@ -44,7 +46,7 @@ struct SharedTime {
 };
 [[nodiscard]] inline SharedTime shared_time(const Task& task) { return {task.launches, task.max_time}; }
 
-inline constexpr int kRunsAtLeast = 4;  ///< of a launch: one to warm up, three samples
+inline constexpr int kRunsAtLeast = 4;  ///< minimum number of runs in a launch: one to warm up, three samples
 
 /// For the next launch after these of one cell.
 [[nodiscard]] LaunchLimits next_limits(const SharedTime& cell, std::span<const Launch> before);

@@ -29,9 +29,10 @@ inline constexpr std::uint64_t kKeptBytes = std::uint64_t{4} << 30;
 /// What the local executor requires from its caller.
 struct ExecutorServices {
   const EngineRegistry* registry = nullptr;
-  std::filesystem::path spool;                        ///< bundles
-  std::filesystem::path cache;                        ///< references and built models
-  std::optional<std::uint64_t> memory_limit_bytes{};  ///< of one worker; absent: nine tenths of the free memory
+  std::filesystem::path spool;  ///< bundles
+  std::filesystem::path cache;  ///< references and built models
+  /// Memory limit of one worker; absent: nine tenths of the free memory.
+  std::optional<std::uint64_t> memory_limit_bytes{};
   bool keep_workers = true;  ///< a worker waits for the next shape of its model; else each cell has its own worker
   std::chrono::nanoseconds artefact_timeout = std::chrono::minutes(10);
   Cancelled cancelled = [] { return false; };

@@ -20,12 +20,12 @@ namespace assay {
 /// A task while it runs on this machine.
 struct LocalTask {
   Task task;
-  std::optional<Artefact> artefact{};         ///< what its engine loads, once it is made
+  std::optional<Artefact> artefact{};         ///< the files that its engine loads, once they are made
   bool expects_artefact = false;              ///< ArtefactStore::expect() was called for it, done() not yet
-  std::vector<Launch> launches{};             ///< until now
-  bool has_reference = false;                 ///< or needs none: it can be launched
-  double last_launch_s = 0;                   ///< that the newest launch took
-  std::optional<std::uint64_t> kept_bytes{};  ///< of its files, if they stay between launches
+  std::vector<Launch> launches{};             ///< all launches until now
+  bool has_reference = false;                 ///< the reference exists or none is needed: the task can be launched
+  double last_launch_s = 0;                   ///< duration of the newest launch
+  std::optional<std::uint64_t> kept_bytes{};  ///< size of its files, if they stay between launches
   std::optional<Launch> refused{};            ///< the one for which there was no time, with a row that says so
   bool complete = false;  ///< nothing is missing since the beginning: --resume kept all its launches
 

@@ -22,8 +22,9 @@ namespace assay {
 class LocalWorkers {
  public:
   struct Settings {
-    std::uint64_t memory_limit_bytes = 0;  ///< of one worker; the same for all, so that a warm worker can be reused
-    bool keep = true;                      ///< a worker waits for the next shape of its model
+    /// Memory limit of one worker; the same for all, so that a warm worker can be reused.
+    std::uint64_t memory_limit_bytes = 0;
+    bool keep = true;  ///< a worker waits for the next shape of its model
     Cancelled cancelled{};
   };
   /// `folder`: for logs. Lifetime: `registry` outlives the object.
@@ -46,8 +47,8 @@ class LocalWorkers {
   Settings settings_;
   WorkerPool pool_;
   int started_ = 0;
-  std::map<int, std::filesystem::path> logs_;                ///< by the worker's process id
-  std::map<std::string, Result<EngineLocation>> locations_;  ///< by engine
+  std::map<int, std::filesystem::path> logs_;                ///< the key is the worker's process id
+  std::map<std::string, Result<EngineLocation>> locations_;  ///< the key is the engine
 };
 
 }  // namespace assay

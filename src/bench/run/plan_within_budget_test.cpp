@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
 struct Planned {
-  std::vector<Task> tasks;  ///< of the only model
+  std::vector<Task> tasks;  ///< the tasks of the only model
   std::vector<std::string> notes;
 };
 

@@ -116,9 +116,9 @@ std::optional<HonestErrors> honest_beside(const Task& task, const Reference& ref
 
 /// Shared by the references of one model: its worker, loaded once for all shapes.
 struct ReferenceMaker::Loaded {
-  std::string key;  ///< of engine, model and precision
+  std::string key;  ///< identifies engine, model and precision
   ArtefactSpec spec;
-  std::optional<TemporaryDirectory> folder{};  ///< for inputs that a recipe cannot describe
+  std::optional<TemporaryDirectory> folder{};  ///< contains inputs that a recipe cannot describe
   Artefact artefact{};                         ///< kept while its worker may read it
   std::unique_ptr<Worker> worker{};
 };

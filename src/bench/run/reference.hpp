@@ -20,11 +20,12 @@ namespace assay {
 
 /// What another engine computed, to decide between a cell and its reference (docs/statistics.md, "Disputes").
 struct Opinion {
-  std::string name;                              ///< "evaluator-float64", or the engine's
-  std::string engine;                            ///< that computed it
-  bool exact = false;                            ///< in float64, by kernels of its own: its verdict counts
-  std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell; empty: it could not
-  std::string why_none{};                        ///< why it could not
+  std::string name;    ///< "evaluator-float64", or the engine's
+  std::string engine;  ///< the engine that computed it
+  bool exact = false;  ///< computed in float64, by kernels of its own: its verdict counts
+  /// A file for every input set of the cell; empty: it could not compute them.
+  std::vector<std::filesystem::path> outputs{};
+  std::string why_none{};  ///< why it could not
   /// It lacked time or memory, and may have enough another time.
   bool may_answer_later = false;
   /// If it is exact: the honest error, that of the reference itself included (with_reference_error()); nullopt:
@@ -35,11 +36,11 @@ struct Opinion {
 /// The outputs that a model should compute for given inputs, as files.
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
-  std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell
+  std::vector<std::filesystem::path> outputs{};  ///< a file for every input set of the cell
   /// For a model that generates: for every set that is timed its greedy tokens and their largest logits
   /// (InferRequest::largest), empty for the others; no elements if the model does not generate.
   std::vector<std::filesystem::path> largest{};
-  std::optional<HonestErrors> honest{};  ///< of honest arithmetic in the candidate's precision
+  std::optional<HonestErrors> honest{};  ///< errors of honest arithmetic in the candidate's precision
   std::string why_no_honest{};           ///< why they are not known; "": they are, or none are needed
   std::string why_none{};                ///< why there is no reference
   std::optional<Error> invalid_file{};   ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX

@@ -67,9 +67,9 @@ class ReferenceSet {
   const ExecutorServices& services_;
   ReferenceMaker& maker_;
   LocalWorkers& workers_;
-  std::map<std::string, Reference> made_;                ///< by LocalTask::reference_key()
-  std::map<std::string, Unanswered> unanswered_;         ///< by LocalTask::reference_key()
-  std::map<std::string, std::filesystem::path> forced_;  ///< by reference_key(), set and ids
+  std::map<std::string, Reference> made_;                ///< the key is LocalTask::reference_key()
+  std::map<std::string, Unanswered> unanswered_;         ///< the key is LocalTask::reference_key()
+  std::map<std::string, std::filesystem::path> forced_;  ///< the key contains reference_key(), set and ids
   std::optional<TemporaryDirectory> forced_folder_;
   std::map<std::string, DType> chosen_;  ///< the precision that a runtime chose, by model_key() and target_key()
 };

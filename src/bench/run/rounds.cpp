@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr int kMostTimes = 3;  ///< of --max-time, for all launches of a cell
+constexpr int kMostTimes = 3;  ///< all launches of a cell together may last this many times --max-time
 
 std::vector<ScheduledLaunch> ordered(std::span<const LocalTask> cells, const std::vector<bool>& launched,
                                      std::int64_t round) {

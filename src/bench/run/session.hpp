@@ -39,14 +39,15 @@ struct SessionRequest {
   RunSettings settings;
   std::filesystem::path database, spool, cache;
   EngineRegistry::Places places = EngineRegistry::default_places();
-  std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: it cannot be resumed
+  std::filesystem::path output_dir;  ///< folder in which --resume finds the last run; empty: the run cannot be resumed
   bool best_hardware_only = false;   ///< neither hardware nor engines are given: resolve_first() of best_hardware()
   std::string preferred_hardware{};  ///< used if it can run, in place of what would be chosen; empty: no preference
   bool resume = false;
-  Json doctor;       ///< what `assay doctor` says of the machine before the run; null if nobody asked
+  Json doctor;       ///< report of `assay doctor` before the run; null: it was not requested
   bool save = true;  ///< put the results into the database; else only bundles remain (history/store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
-  std::function<std::vector<MeasuringProcess>()> others = {};  ///< that measure on this machine now; {}: nobody looks
+  /// Returns the other processes that measure on this machine now; {}: this is not checked.
+  std::function<std::vector<MeasuringProcess>()> others = {};
   /// Called for each cell that would run, with its keys: false leaves it out of the plan. {}: all are wanted.
   std::function<bool(const Record& row)> wanted = {};
   std::function<void(std::size_t cells)> expecting = {};        ///< called once, before the first cell
@@ -60,9 +61,10 @@ struct SessionRequest {
 
 struct SessionResult {
   RunInfo run;
-  std::vector<Record> rows;  ///< of every planned cell: those that an interruption left out are `skipped`, `cancelled`
+  /// One for every planned cell: those that an interruption left out are `skipped`, `cancelled`.
+  std::vector<Record> rows;
   std::vector<Target> targets;
-  std::vector<std::string> notes;  ///< what the user should know: random weights, a switched-off feature
+  std::vector<std::string> notes;  ///< remarks for the user: random weights, a switched-off feature
   bool store_failed = false;       ///< the rows are in bundles but not in the database
   /// Launches that have no bundle, because it could not be written: their cell as people read it, and why.
   std::vector<std::pair<std::string, std::string>> unsaved{};
@@ -72,8 +74,8 @@ struct SessionResult {
   std::string resume_command{};                         ///< runs what an interruption left out; empty: nothing does
   std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over
   std::set<std::string> partly{};                       ///< attempt_ids of rows that lack launches: it was interrupted
-  std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
-  TimeSpent spent{};                                    ///< what its time was spent on
+  std::map<std::string, std::filesystem::path> logs{};  ///< the workers' log files; the key is the attempt_id
+  TimeSpent spent{};                                    ///< time that the session spent on each activity
 };
 
 /// Hardware words, the fastest first.

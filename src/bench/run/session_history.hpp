@@ -17,7 +17,7 @@ namespace assay {
 /// A run of the same plan: what its output directory says about it.
 struct LastRun {
   std::string run_id;
-  std::optional<MachineRate> rate;  ///< by which the sizes were chosen
+  std::optional<MachineRate> rate;  ///< the rate that the choice of sizes used
   Json sizes;                       ///< chosen_sizes() of bench/prepare/prepare.hpp
 };
 

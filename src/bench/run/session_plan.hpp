@@ -29,8 +29,8 @@ struct PlannedModel {
 struct SessionPlan {
   std::unique_ptr<const EngineRegistry> registry;
   std::unique_ptr<RateKeeper> rates;
-  std::vector<PlannedModel> models;  ///< with complete tasks: inputs, their hash, costs
-  Json sizes;                        ///< with_earlier_sizes() of bench/prepare/prepare.hpp
+  std::vector<PlannedModel> models;  ///< their tasks are complete: inputs, their hash, costs
+  Json sizes;                        ///< result of with_earlier_sizes() of bench/prepare/prepare.hpp
   SessionResult so_far;              ///< its run, targets and notes; whether a name is wrong
 };
 
@@ -41,7 +41,7 @@ struct SessionPlan {
 
 /// A cell of a plan.
 struct PlannedCell {
-  Record row;                      ///< with its keys; a refusal if it does not run
+  Record row;                      ///< has the cell's keys; a refusal if the cell does not run
   std::int64_t launches = 0;       ///< 0: it does not run
   double seconds = 0;              ///< expected, of all its launches
   std::int64_t from_launches = 0;  ///< the database has so many launches of it, whose times are expected; 0: estimated
@@ -52,8 +52,8 @@ struct PlanList {
   RunInfo run;
   std::vector<PlannedCell> cells;
   std::size_t models = 0, targets = 0;
-  double seconds = 0;              ///< of the whole run: references, and further rounds, too
-  std::vector<std::string> notes;  ///< of the plan, and what --budget gives up
+  double seconds = 0;              ///< time of the whole run, references and further rounds included
+  std::vector<std::string> notes;  ///< notes of the plan, and what --budget gives up
 };
 
 /// The cells of the plan with the time that they probably take: as long as launches of the same series on this machine

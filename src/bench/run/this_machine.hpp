@@ -29,7 +29,7 @@ class ThisMachine {
  private:
   const RunInfo& run_;
   const EngineRegistry& registry_;
-  std::map<std::string, FoundEngine> probed_;  ///< for tasks of another machine, by engine
+  std::map<std::string, FoundEngine> probed_;  ///< engines for tasks of another machine; the key is the engine's name
 };
 
 }  // namespace assay

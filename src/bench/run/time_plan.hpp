@@ -17,8 +17,8 @@ namespace assay {
 
 /// What the estimates use of a task.
 struct TaskCost {
-  double flops = 0, bytes = 0;  ///< of one run; 0: unknown
-  double weight_bytes = 0;      ///< in float32
+  double flops = 0, bytes = 0;  ///< amount for one run; 0: unknown
+  double weight_bytes = 0;      ///< size of the weights in float32
   std::string inputs;           ///< tasks with the same have one reference
   double run_s = 0;             ///< measured before; 0: to be estimated
   std::size_t input_sets = 4;
@@ -46,7 +46,7 @@ struct LaunchTimes {
 struct KeptLaunches {
   std::size_t launches = 0;  ///< those included that did not end well
   std::int64_t missing = 0;  ///< launches that the task still needs
-  double run_s = 0;          ///< of one inference, or one generation; 0: unknown
+  double run_s = 0;          ///< duration of one inference or one generation; 0: unknown
 };
 
 /// The time of a run: what is left of it, and what fits into --budget. Estimates before, replaced by measured times as
@@ -71,7 +71,7 @@ class TimePlan {
   void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
   struct Overrun {
-    std::string warning;  ///< before it is measured
+    std::string warning;  ///< message before the measurement
     std::string note;     ///< afterwards
   };
   /// If what the newest fit() left does not fit into the budget: lines that say how long it takes.
@@ -102,10 +102,11 @@ class TimePlan {
   struct Cell {
     TaskCost task;
     std::int64_t given_launches = 1;
-    std::optional<double> given_share_s{};  ///< of --max-time, for one launch
-    std::optional<double> shorter_s{};      ///< what the newest fit() left of it; nullopt: all
+    std::optional<double> given_share_s{};  ///< share of --max-time for one launch; nullopt: there is no such limit
+    /// The shorter share that the newest fit() gives it; nullopt: it has the whole share.
+    std::optional<double> shorter_s{};
     LaunchTimes expected{};
-    double measured_s = 0;  ///< of all launches that ran
+    double measured_s = 0;  ///< total time of all launches that ran
     std::int64_t measured = 0;
     std::int64_t ended = 0;  ///< launches, those included that --resume kept
     std::int64_t left = 0;   ///< launches
@@ -125,7 +126,7 @@ class TimePlan {
     std::vector<Cell> cells;
     double prepare_s = 0;
     bool extends = false;  ///< several targets and launches: pairs may need further rounds
-    double further_s = 0;  ///< that they took until now
+    double further_s = 0;  ///< time that further rounds took until now
   };
   [[nodiscard]] std::size_t remaining_launches() const;
   /// The seconds that so many further launches of the cell take.
@@ -160,17 +161,18 @@ class TimePlan {
   const Clock& clock_;
   std::int64_t began_ns_;
   std::optional<MachineRate> rate_;
-  Rate flops_, bytes_;  ///< of the runs of launches
+  Rate flops_, bytes_;  ///< measured rates of the runs in launches
   std::vector<Model> models_;
   std::size_t model_ = 0;
   bool preparing_ = true, gave_up_ = false;
   std::int64_t last_ns_ = 0;
-  double of_planned_s_ = 0, of_further_s_ = 0;  ///< of models that are over, in which pairs may need further rounds
-  double expected_s_ = 0, measured_s_ = 0;      ///< of first launches that completed
+  /// Totals of the finished models in which pairs may need further rounds.
+  double of_planned_s_ = 0, of_further_s_ = 0;
+  double expected_s_ = 0, measured_s_ = 0;  ///< totals of the first launches that completed
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
   double fit_at_s_ = 0;  ///< elapsed when fit() began: what just fits does so until its end
-  double fitted_s_ = 0;  ///< what fit() left
+  double fitted_s_ = 0;  ///< expected time of the plan after fit()
   std::vector<std::int64_t> dropped_batches_;
 };
 

@@ -53,7 +53,7 @@ class TimedIdsCheck {
   double margin_ = 0;
   std::int64_t tokens_ = 0, compared_ = 0;
   std::vector<TimedIds> left_;
-  std::vector<std::int64_t> left_compared_;  ///< of each of left_: the ids that count in compared_
+  std::vector<std::int64_t> left_compared_;  ///< number of ids that count in compared_, for each of left_
   std::size_t forced_ = 0;
   std::string message_;
 };

@@ -46,7 +46,7 @@ class Witnesses {
   const EngineRegistry& registry_;
   std::filesystem::path folder_;
   std::uint64_t most_bytes_;
-  std::map<std::string, std::map<std::string, OutputsOfSets>> kept_;  ///< by reference_key(), then engine
+  std::map<std::string, std::map<std::string, OutputsOfSets>> kept_;  ///< the keys are reference_key(), then the engine
   std::size_t count_ = 0;
 };
 

@@ -47,7 +47,7 @@ struct ConformSubject {
   /// A worker that has loaded no model yet.
   std::function<Result<std::unique_ptr<Worker>>()> start;
   bool specialise = false;  ///< run what specialise() writes, also on an engine with dynamic shapes
-  std::chrono::nanoseconds timeout = std::chrono::minutes(1);  ///< of each step of a test
+  std::chrono::nanoseconds timeout = std::chrono::minutes(1);  ///< time limit of each step of a test
 };
 
 /// Runs ONNX's operator tests on one engine. Many tests share a worker; after one that fails, the next gets a fresh

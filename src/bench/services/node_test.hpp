@@ -28,7 +28,7 @@ inline constexpr NodeTestClass kNodeTestClasses[] = {NodeTestClass::kPlain, Node
 
 /// One of ONNX's operator tests: a folder with model.onnx and test_data_set_0/{input,output}_N.pb.
 struct NodeTest {
-  std::string name;  ///< of the folder
+  std::string name;  ///< the folder's name
   std::filesystem::path model{};
   NodeTestClass kind = NodeTestClass::kPlain;
   std::vector<std::string> operators{};     ///< each once, sorted

@@ -15,13 +15,13 @@
 namespace assay {
 
 struct ZooCheckRequest {
-  std::filesystem::path folder;  ///< of goldens, or one golden (docs/zoo.md has the layout)
+  std::filesystem::path folder;  ///< a folder of goldens, or one golden (docs/zoo.md has the layout)
   std::vector<std::string> engines{kReferenceEngine};
-  double timeout_s = 120;  ///< for one golden on one engine
+  double timeout_s = 120;  ///< time limit of one golden on one engine
   std::function<bool()> cancelled = [] { return false; };
   bool specialise = false;  ///< run each model as specialise() writes it for the golden's shapes
-  std::filesystem::path
-      keep{};  ///< where the models are left: NAME.onnx, NAME.static.onnx, NAME.DIALECT; empty: nowhere
+  /// Folder for the models: NAME.onnx, NAME.static.onnx, NAME.DIALECT; empty: they are not kept.
+  std::filesystem::path keep{};
 };
 
 /// The requested engines; all are looked for before any runs.

@@ -32,7 +32,7 @@ struct LoweredFormat {
 
 struct ZooLowered {
   zoo::BuiltModel built;                              ///< `path` is the output
-  std::vector<std::pair<std::string, Shape>> shapes;  ///< of its inputs
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< name and shape of each input
 };
 
 /// `assay zoo build MODEL -o FILE` in such a format: builds the model, and lowers it for one set of shapes, those of

@@ -20,18 +20,18 @@ namespace assay {
 
 struct ZooSpecialiseRequest {
   std::string model;          ///< a name, a folder or an .onnx file
-  std::string model_class{};  ///< of the built model
-  std::string size{};         ///< of the built model; "": that of the name
-  std::uint64_t seed = 0;     ///< of random weights
+  std::string model_class{};  ///< class of the built model
+  std::string size{};         ///< size of the built model; "": the size that the name stands for
+  std::uint64_t seed = 0;     ///< seed of random weights
   bool allow_random_weights = false;
-  std::string precision = "float32";  ///< of the built model
+  std::string precision = "float32";  ///< precision of the built model
   std::filesystem::path output{};
   std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;
   bool cuts_sequence = false;  ///< `sequence` is a default: a model with fewer positions gets those that it has
-  std::optional<std::int64_t> positions{};        ///< of the model, where the file does not state them
-  std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name or a part of it
-  GivenShapes given{};                            ///< of inputs and symbols, by name
+  std::optional<std::int64_t> positions{};        ///< number of positions of the model, if the file does not state it
+  std::map<std::string, std::int64_t> extents{};  ///< extents of other symbols; the key is the symbol or a part of it
+  GivenShapes given{};                            ///< shapes of inputs and extents of symbols, by name
   /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
   /// extents, or one for all of them.
   std::map<std::string, std::string> constants{};
@@ -39,7 +39,7 @@ struct ZooSpecialiseRequest {
 
 struct ZooSpecialised {
   SpecialisedModel model;
-  std::vector<std::pair<std::string, Shape>> shapes;  ///< of its inputs
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< name and shape of each input
 };
 
 /// `assay zoo specialise`: builds the model if necessary and writes it for one set of shapes, those of make_inputs().

@@ -20,15 +20,15 @@ namespace assay {
 /// A model, as a person or a set names it.
 struct ModelChoice {
   std::string name;       ///< shown and stored as `model`
-  std::string reference;  ///< what to resolve: a path, a Hugging Face id, an architecture
-  std::string family;     ///< from a set or a custom file; empty: the model says it
+  std::string reference;  ///< the model to resolve: a path, a Hugging Face id, an architecture
+  std::string family;     ///< the family in a set or a custom file; empty: the model states it
   std::string category;
   std::string size;
   std::string modality;
   bool from_set = false;  ///< part of a set: its skipped and unsupported rows do not change the exit status
   bool built = true;      ///< false: known, but its architecture is not built yet
-  bool any_size = false;  ///< if the named one does not fit, a smaller one stands in and the row says so
-  GivenShapes given{};    ///< of its inputs, from a set or a custom file: they win over those of the settings
+  bool any_size = false;  ///< a smaller size may stand in if the named one does not fit; the row then says so
+  GivenShapes given{};    ///< shapes of its inputs, from a set or a custom file: they come before those of the settings
 };
 
 using OptionPairs = std::vector<std::pair<std::string, std::string>>;

@@ -29,7 +29,7 @@ struct OutputErrors {
   /// kLeastRow elements are joined; one row: it equals `rms`.
   double row = 0.0;
   double element = 0.0;  ///< largest
-  std::size_t set = 0;   ///< of the largest; from 0
+  std::size_t set = 0;   ///< the set with the largest error; from 0
   std::int64_t index = 0;
   double expected = 0.0, actual = 0.0;  ///< the element with the largest error
   double correlation = 1.0;             ///< Pearson's; 1 if the reference is constant, 0 if only the other side is

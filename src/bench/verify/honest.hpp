@@ -22,16 +22,16 @@ struct HonestOutput {
   std::string name;
   double moves = 0.0;        ///< root mean square of the errors of the worst run
   double rms = 0.0;          ///< the same; with few elements, its upper 99 % bound
-  double row = 0.0;          ///< of the worst row of all runs (OutputErrors::row)
+  double row = 0.0;          ///< error of the worst row of all runs (OutputErrors::row)
   double element = 0.0;      ///< largest of all runs
   double correlation = 1.0;  ///< least, of two runs with each other; 1 with one run
   double top1 = 1.0;         ///< least agreement of a run with the reference
-  double changed = 0.0;      ///< of integers: the largest share that differs
+  double changed = 0.0;      ///< largest share of integers that differ
   bool same_shape = true;    ///< false: a run gave another shape
 };
 
 struct HonestErrors {
-  std::string method;  ///< how the runs differ: "rounded", "perturbed" or "quantised"
+  std::string method;  ///< the difference between the runs: "rounded", "perturbed" or "quantised"
   std::size_t runs = 0;
   std::vector<HonestOutput> outputs;
 

@@ -269,7 +269,7 @@ class OutputJudge {
   }
 
   const VerifyOptions& options_;
-  const std::optional<Tolerance>& tolerance_;  ///< of a golden: replaces the limits
+  const std::optional<Tolerance>& tolerance_;  ///< the limits of a golden; they replace the computed limits
   const JudgedFiles& files_;
   JudgeMode mode_;
   OutputVerdict verdict_;

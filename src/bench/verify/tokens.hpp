@@ -13,8 +13,8 @@ namespace assay {
 
 /// What a comparison of generated tokens with those of the reference found.
 struct TokenCheck {
-  std::int64_t tokens = 0;    ///< of all sequences
-  std::int64_t compared = 0;  ///< of them: those until a sequence left the reference's
+  std::int64_t tokens = 0;    ///< number of tokens in all sequences
+  std::int64_t compared = 0;  ///< number of compared tokens: those of each sequence until it leaves the reference's
   std::string message;        ///< why the tokens are wrong; "": they are not
 };
 

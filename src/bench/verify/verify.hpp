@@ -27,8 +27,8 @@ namespace assay {
 /// The least limits for one kind of arithmetic, relative to the root mean square of the reference's output.
 struct Floor {
   DType precision;
-  double rms;      ///< of the error's root mean square
-  double element;  ///< of the largest error
+  double rms;      ///< limit of the error's root mean square
+  double element;  ///< limit of the largest error
 };
 /// Every precision that can be judged; kInt8 stands for quantised models.
 [[nodiscard]] std::span<const Floor> floors();
@@ -56,37 +56,38 @@ inline constexpr std::int64_t kIntegersForOne = 20;
 struct OutputVerdict {
   std::string name;
   Verification verification = Verification::kUnverified;
-  Comparison comparison;                           ///< of the worse set; all zero when shape or dtype differ
-  std::optional<double> rms_error;                 ///< root mean square of the error / that of the reference's sets
-  std::optional<double> rms_limit;                 ///< of rms_error
-  std::optional<double> honest;                    ///< rms_error of honest arithmetic, if it is known
-  std::optional<double> row_error, element_error;  ///< as rms_error: of the worst row, of the largest error
+  Comparison comparison;            ///< result for the worst set; all zero if shape or dtype differ
+  std::optional<double> rms_error;  ///< root mean square of the error / that of the reference's sets
+  std::optional<double> rms_limit;  ///< limit of rms_error
+  std::optional<double> honest;     ///< rms_error of honest arithmetic, if it is known
+  /// Error of the worst row, and the largest error; relative as rms_error is.
+  std::optional<double> row_error, element_error;
   std::optional<double> top1;  ///< share of largest elements along the last axis at the same place, of logits
   double error = 0.0;          ///< the largest absolute error, or the share of integers that differ
-  double limit = 0.0;          ///< of `error`; with a given tolerance: absolute + relative * |expected|
+  double limit = 0.0;          ///< limit of `error`; with a given tolerance: absolute + relative * |expected|
   bool limit_decides = true;   ///< beyond `limit` it would be wrong, not undecided
-  std::size_t set = 0;         ///< of the element with the largest error (over its limit), as in VerifyOptions::sets
-  std::int64_t element = -1;   ///< its index; -1: none
-  double ratio = 0.0;          ///< of the worst criterion, error / limit: <= 1 passes
-  bool uncorrelated = false;   ///< wrong, whatever the limits are: honest runs correlate with the reference
-  bool undecided = false;      ///< unverified because the honest error is not known: neither right nor wrong is shown
-  std::string message;         ///< why it is not verified; "" when it is
+  std::size_t set = 0;  ///< the set of the element with the largest error (over its limit), as in VerifyOptions::sets
+  std::int64_t element = -1;  ///< its index; -1: none
+  double ratio = 0.0;         ///< error / limit of the worst criterion: <= 1 passes
+  bool uncorrelated = false;  ///< wrong, whatever the limits are: honest runs correlate with the reference
+  bool undecided = false;     ///< unverified because the honest error is not known: neither right nor wrong is shown
+  std::string message;        ///< why it is not verified; "" when it is
 };
 
 struct Verdict {
   Verification verification = Verification::kUnverified;
-  std::string reference;  ///< as in VerifyOptions
+  std::string reference;  ///< same as VerifyOptions::reference
   /// The output with the cell's verdict that has the largest ratio; the numbers below and the message are its own.
   std::string worst_output;
   std::string worst_element;               ///< its element with the largest error: "57 of set 0"; "": none
-  std::optional<std::size_t> worst_set{};  ///< of that element
+  std::optional<std::size_t> worst_set{};  ///< the set of that element
   bool limit_decides = true;  ///< beyond error_limit it would be wrong; false: the honest error is not known
   std::optional<double> max_abs_error, max_rel_error, cosine, error_limit, ratio;
   std::optional<double> rms_error, rms_limit, honest_error;
   std::optional<double> top1_agreement;  ///< least of the outputs that are logits
   std::string message;                   ///< one sentence; "" when there is nothing to say
   std::optional<ErrorCode> reason;       ///< mismatch, when wrong
-  std::vector<OutputVerdict> outputs;    ///< in the reference's order
+  std::vector<OutputVerdict> outputs;    ///< same order as in the reference
 };
 
 /// Files of outputs (safetensors, named as the model names them), one per input set.
@@ -99,7 +100,7 @@ struct OutputFiles {
 };
 
 struct VerifyOptions {
-  DType precision = DType::kFloat32;  ///< of the candidate's arithmetic, as it really is
+  DType precision = DType::kFloat32;  ///< the actual precision of the candidate's arithmetic
   bool quantised = false;             ///< the graph has quantised operators, whatever the types of its values
   /// The expected outputs came with the model. Who computed them is not known: in float32 and float64 the limits are at
   /// least those without an honest error.
@@ -109,7 +110,7 @@ struct VerifyOptions {
   /// least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
   std::vector<std::size_t> sets{};       ///< numbers of the sets, for messages; empty: 0, 1, …
-  std::optional<HonestErrors> honest{};  ///< of the model in this precision, at any batch
+  std::optional<HonestErrors> honest{};  ///< honest errors of the model in this precision, at any batch
 };
 
 /// Judges in this order: shape, dtype, NaN -> degenerate -> beyond a limit, or uncorrelated: wrong -> ill_conditioned

@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds kStartTimeout = 30s;
-constexpr auto kTimeToDie = 5s;  ///< after its socket was closed, for its exit status
+constexpr auto kTimeToDie = 5s;  ///< time limit for the exit status of a worker after its socket was closed
 
 /// How often this kernel killed a process because of memory.
 std::uint64_t oom_kill_count() {

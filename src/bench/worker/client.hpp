@@ -44,7 +44,7 @@ class WorkerClient final : public Worker {
   ChildProcess process_;
   std::string name_;  ///< "the onnxruntime worker"
   StartOptions options_;
-  std::uint64_t oom_kills_;  ///< of this machine's kernel before the start
+  std::uint64_t oom_kills_;  ///< number of processes that the kernel had killed for lack of memory before the start
   bool alive_ = true;        ///< false after an exchange that failed
 };
 

@@ -122,8 +122,8 @@ class Generator final : public BurstSource {
   std::optional<LoadedContext> step_;  ///< absent: prompt_ runs the steps too
   const std::vector<std::vector<Tensor>>* sets_;
   std::size_t timed_sets_;
-  std::size_t set_ = 0;                    ///< of the current generation
-  std::optional<std::size_t> prompt_set_;  ///< whose prompt ran last
+  std::size_t set_ = 0;                    ///< the set of the current generation
+  std::optional<std::size_t> prompt_set_;  ///< the set whose prompt ran last
   std::size_t bound_set_ = 0;              ///< the steps' inputs carried_ are those of this set
   std::int64_t compilation_ns_ = 0;
   std::size_t step_set_ = 0;
@@ -131,13 +131,13 @@ class Generator final : public BurstSource {
   std::optional<std::size_t> mask_input_;
   std::vector<State> states_;
   Tensor tokens_;                                   ///< [B, 1]
-  Tensor ones_;                                     ///< as long as the longest mask
+  Tensor ones_;                                     ///< ones, as many as the longest mask has
   Tensor padded_;                                   ///< the same, for masks with padding; empty: no set has any
-  TensorView mask_;                                 ///< of the next step, into ones_ or padded_
-  std::vector<std::optional<TensorView>> padding_;  ///< by set: the prompt's mask if it has padding
+  TensorView mask_;                                 ///< the next step's mask, a view of ones_ or padded_
+  std::vector<std::optional<TensorView>> padding_;  ///< each set's prompt mask, if it has padding
   std::vector<Carried> carried_;
   TimedTokens timed_tokens_;
-  TensorView logits_;         ///< of the latest read_logits()
+  TensorView logits_;         ///< result of the latest read_logits()
   std::int64_t further_ = 0;  ///< tokens since the prompt
   bool at_once_ = false;
   // For static KV caches.

@@ -13,8 +13,8 @@ using std::chrono::seconds;
 struct World {
   int started = 0;
   std::set<int> living;
-  std::set<int> killed;       ///< by something else than its pool
-  std::uint64_t bytes = 100;  ///< of each worker
+  std::set<int> killed;       ///< workers that something else than their pool killed
+  std::uint64_t bytes = 100;  ///< memory of each worker
 };
 
 class FakeWorker final : public Worker {

@@ -14,13 +14,13 @@ namespace assay {
 struct FoundEngine {
   EngineEntry entry;
   bool available = false;
-  std::string why_not;  ///< if not available: what assay looked for, and how to install it
+  std::string why_not;  ///< set if not available: what assay looked for, and how to install it
   EngineLocation location;
-  std::string version;  ///< of the runtime
+  std::string version;  ///< version of the runtime
   std::string found_by;  ///< the rule that found it: "ASSAY_ONNXRUNTIME_HOME", "assay's own folder", "site-packages", …
   std::vector<EngineDevice> devices;
   std::vector<EngineOptionInfo> options;
-  EngineOptions notes{};  ///< what it found for hardware of which it has no device: a sentence by hardware
+  EngineOptions notes{};  ///< one sentence for each hardware of which it has no device, about what it found
 };
 
 /// Loads the runtime in a separate worker and requests version, devices and options. Never fails: see `why_not`.

@@ -41,7 +41,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&&) = delete;
   ~ChildProcess();
 
-  [[nodiscard]] pid_t pid() const { return pid_; }  ///< of the child, not of its supervisor
+  [[nodiscard]] pid_t pid() const { return pid_; }  ///< The id of the child, not of its supervisor.
   [[nodiscard]] int socket() const { return socket_.get(); }
   /// How it ended, if it did; does not wait. The process is then reaped.
   [[nodiscard]] std::optional<ProcessEnd> ended();

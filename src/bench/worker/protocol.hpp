@@ -36,7 +36,7 @@ struct Description {
   std::string version;
   std::vector<EngineDevice> devices;
   std::vector<EngineOptionInfo> options;
-  EngineOptions notes;  ///< as FoundEngine::notes
+  EngineOptions notes;  ///< same as FoundEngine::notes
 };
 
 struct Nothing {};

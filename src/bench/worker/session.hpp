@@ -53,7 +53,7 @@ class WorkerSession {
   std::optional<LoadedProgram> program_, step_program_;
   std::vector<std::vector<Tensor>> sets_;  ///< [slot][input]; bound, so they outlive the contexts
   std::vector<std::size_t> set_of_;        ///< the input set of each slot: those that are timed are first
-  std::size_t timed_ = 0;                  ///< how many are timed
+  std::size_t timed_ = 0;                  ///< number of slots that are timed
   std::uint64_t seed_ = 0;
   // One for each stream, in one of these two.
   std::vector<LoadedContext> contexts_;

@@ -26,12 +26,12 @@ namespace assay {
 struct Generation {
   /// A state that a run passes to the next.
   struct State {
-    std::string prompt_output;  ///< after the prompt's run
+    std::string prompt_output;  ///< the state after the prompt's run
     std::string step_input;
     std::string step_output;  ///< "": a step does not change it (the keys and values of an encoder)
   };
-  std::int64_t output_tokens = 0;    ///< of each sequence, including the first
-  std::int64_t prompt_tokens = 0;    ///< in the states after the prompt's run
+  std::int64_t output_tokens = 0;    ///< tokens of each sequence, including the first one
+  std::int64_t prompt_tokens = 0;    ///< tokens in the states after the prompt's run
   std::string tokens = "input_ids";  ///< the step's input of the latest token, integers [B, 1]
   std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
   std::string logits = "logits";     ///< output of both, float32 or 16 bits, [B, 1, vocabulary]
@@ -71,7 +71,7 @@ struct LoadReply {
   std::string engine_version;
   std::vector<ValueSignature> inputs, outputs;
   EngineOptions effective;                   ///< read back: "precision", "threads", "device", …
-  std::uint64_t rss_before_model_bytes = 0;  ///< of the worker before the model was loaded
+  std::uint64_t rss_before_model_bytes = 0;  ///< memory of the worker before the model was loaded
   std::uint64_t rss_after_load_bytes = 0;
   std::uint64_t peak_load_bytes = 0;  ///< peak resident set while loading
 };
@@ -99,8 +99,8 @@ struct BindRequest {
 inline constexpr std::size_t kLargestLogits = 16;
 
 struct BindReply {
-  std::optional<double> compilation_ms;  ///< if the engine compiles shapes
-  EngineOptions effective;               ///< as in LoadReply, for these shapes
+  std::optional<double> compilation_ms;  ///< present if the engine compiles shapes
+  EngineOptions effective;               ///< same as in LoadReply, for these shapes
 };
 
 /// Runs one input set once, outside of any measurement, and writes the outputs as safetensors.
@@ -113,12 +113,12 @@ struct InferRequest {
   /// With `largest`: a file with `ids` int64 [batch, output tokens]. Instead of everything above, these tokens are
   /// generated, and `largest` also has their logits: `forced` float32 [batch, output tokens].
   std::filesystem::path forced{};
-  int stream = 0;  ///< which of the contexts runs
+  int stream = 0;  ///< number of the context that runs
 };
 
 struct InferReply {
-  double run_ms =
-      0;  ///< of this run, of a generation only the prompt; the first one after a bind is first_inference_ms
+  /// Time of this run; for a generation, of its prompt only. The first one after a bind is first_inference_ms.
+  double run_ms = 0;
 };
 
 struct MeasureRequest {
@@ -131,11 +131,11 @@ struct MeasureRequest {
 
 struct MeasureReply {
   Measurement measurement;           ///< its samples are in the file, not here
-  std::uint64_t peak_rss_bytes = 0;  ///< of the steady phase
+  std::uint64_t peak_rss_bytes = 0;  ///< peak in the steady phase
   std::uint64_t mean_rss_bytes = 0;
   Json environment = Json::object();  ///< {before, after, noise} as in bench/measure/environment.hpp
                                       ///< their fields are null if no window began
-  std::int64_t generations = 0;       ///< whose token ids were compared with each other; 0: the model generates none
+  std::int64_t generations = 0;  ///< number of generations whose token ids were compared; 0: the model generates none
 };
 
 /// Writes the loaded model in the runtime's own format. Errors: unsupported, if the engine cannot.

@@ -19,7 +19,7 @@ enum class Work : std::uint8_t {
   kReferences,    ///< the outputs that candidates are compared with, and their honest errors
   kLoading,       ///< a worker starts, opens the model and prepares a shape
   kVerification,  ///< runs that are compared
-  kSampling,      ///< and the warm-up before it
+  kSampling,      ///< the samples, and the warm-up before them
   kOther,         ///< bundles, for example
 };
 inline constexpr std::size_t kWorks = 7;

@@ -105,7 +105,7 @@ using StopReasons = WordSet<StopReason>;
 enum class KvCache {
   kGrowing,  ///< each run returns a longer cache: the new keys and values are concatenated to it
   kStatic,   ///< the cache has its maximal length from the start; plain operators write into it at given positions
-  kRuntime,  ///< as kStatic, but an operator of the runtime's own writes into it
+  kRuntime,  ///< a cache of the runtime's own: in its attention operator, or in variables of its model
 };
 template <>
 struct WordsOf<KvCache> {
@@ -114,10 +114,10 @@ struct WordsOf<KvCache> {
 
 /// When a runtime learns the extents of its inputs.
 enum class ShapesForm {
-  kStatic,    ///< before it compiles
-  kExported,  ///< as the model has them, because that is the default of the engine
-  kDynamic,   ///< as the model has them, because of --dynamic-shapes or --budget
-  kOpen,      ///< fixed in part
+  kStatic,    ///< all extents are fixed before it compiles
+  kExported,  ///< open extents stay open, because that is the default of the engine
+  kDynamic,   ///< open extents stay open, because of --dynamic-shapes or --budget
+  kOpen,      ///< some open extents are fixed
 };
 template <>
 struct WordsOf<ShapesForm> {

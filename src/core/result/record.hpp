@@ -67,7 +67,7 @@ struct Record {
 struct Hashing {
   struct Default {
     std::string_view engine;  ///< "": every engine without its own default
-    std::string_view value;   ///< as text
+    std::string_view value;   ///< the value as text
   };
   static constexpr std::size_t kMaxDefaults = 4;
 

@@ -17,7 +17,7 @@ struct RunInfo {
   std::string host, tool_version, git_commit;
   Json system = Json::object();    ///< the guide's system_info
   Json hardware = Json::object();  ///< all hardware: available, or why not
-  Json doctor;                     ///< what `assay doctor` says of the machine before the run; null: nobody asked
+  Json doctor;                     ///< findings of `assay doctor` about the machine before the run; null: not requested
   std::string hardware_fingerprint;
 };
 

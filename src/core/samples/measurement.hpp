@@ -26,7 +26,7 @@ inline constexpr std::int64_t kUnknownStart = std::numeric_limits<std::int64_t>:
 struct Samples {
   std::vector<std::uint8_t> kind;  ///< SampleKind
   std::vector<std::uint32_t> stream;
-  std::vector<std::int64_t> start_ns;  ///< from the window's start; kUnknownStart if unknown
+  std::vector<std::int64_t> start_ns;  ///< time since the window's start; kUnknownStart if unknown
   std::vector<std::int64_t> duration_ns;
   [[nodiscard]] std::size_t size() const { return duration_ns.size(); }
 };

@@ -43,12 +43,12 @@ enum class Difference {
 
 struct RoundComparison {
   double ratio = 1.0;  ///< geometric mean of candidate / baseline
-  std::optional<Interval>
-      interval;  ///< of the ratio, 95 %, Student's on logarithms; nullopt with fewer than two rounds
+  /// The 95 % confidence interval of the ratio (Student's t, on logarithms); nullopt with fewer than two rounds.
+  std::optional<Interval> interval;
   Difference difference = Difference::kNotCompared;
   std::size_t rounds = 0;       ///< those that count: both values positive and finite
   double spread = 0.0;          ///< standard deviation of the log ratios
-  std::size_t comparisons = 1;  ///< as given
+  std::size_t comparisons = 1;  ///< the argument of compare_rounds()
   /// The least relative difference that these rounds would have shown, given their spread: 0.03 is 3 %. Present if
   /// compared. This is the x of "no difference shown (± x %)".
   std::optional<double> smallest_detectable;

@@ -64,7 +64,8 @@ constexpr double kMostCorrelation = 0.9999;
 
 struct Ranked {
   std::vector<double> sorted;
-  std::vector<double> ranks;  ///< of each value of the series, 0 first; equal values have the middle of theirs
+  /// The rank of each value of the series; the lowest rank is 0.5. Equal values have the middle of their ranks.
+  std::vector<double> ranks;
 };
 
 // One sort for both.

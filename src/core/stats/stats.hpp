@@ -38,7 +38,7 @@ struct QuantileEstimate {
   std::optional<Interval> interval;  ///< nullopt: too few samples, or too few independent ones
   double tau = 1.0;                  ///< autocorrelation time of [x <= q], corrected for the length of the series, >= 1
   double least = 0.0;                ///< samples that an interval needs if they were independent
-  double time = 1.0;                 ///< how many correlated ones count as one of them
+  double time = 1.0;                 ///< number of correlated samples that count as one independent sample
   bool few_samples = false;          ///< n < needed(), or a bound outside of the samples: no interval
   [[nodiscard]] double needed() const { return std::ceil(least * time); }
 };
@@ -63,7 +63,7 @@ struct QuantileEstimate {
 [[nodiscard]] double autocorrelation_time(std::span<const double> series);
 struct CorrelationTime {
   double tau = 1.0;
-  std::size_t lags = 1;     ///< that were summed, 0 included
+  std::size_t lags = 1;     ///< number of lags in the sum, lag 0 included
   double neighbours = 0.0;  ///< correlation of neighbours
 };
 /// The sum has `least_lags` at least, then the larger of both sums counts.

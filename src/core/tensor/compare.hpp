@@ -33,7 +33,7 @@ struct Comparison {
   std::int64_t nan_reference = 0, nan_candidate = 0, inf_reference = 0, inf_candidate = 0;
   double reference_deviation = 0.0;  ///< standard deviation of the reference's finite elements (divided by n)
   double reference_rms = 0.0;        ///< root of their mean square
-  double reference_min = 0.0, reference_max = 0.0;  ///< of the finite elements
+  double reference_min = 0.0, reference_max = 0.0;  ///< range of the reference's finite elements
   bool reference_constant = false;                  ///< every element of the reference is the same
 };
 

@@ -18,7 +18,7 @@ namespace assay {
 /// How one input's values are made. The worker gets the recipe instead of the values.
 enum class Fill {
   kNormal,       ///< N(0, 1) scaled by `high` (standard deviation), shifted by `low` (mean); floating types
-  kUniform,      ///< in [low, high); floating types
+  kUniform,      ///< uniform in [low, high); floating types
   kInteger,      ///< uniform in [low, high]; integer types, and bool with 0 and 1
   kPaddingMask,  ///< [B, S] (or any last axis S): ones; in the set kPaddedSet ones, then zeros: each row has a seeded
                  ///< length of at least half of S and less than S. `high` above 1: only that many first columns may be

@@ -19,7 +19,7 @@ namespace assay {
 
 /// The content of a .safetensors file; the views point into its bytes.
 struct SafetensorsContent {
-  std::vector<std::string> names;  ///< in the file's data order
+  std::vector<std::string> names;  ///< names in the file's data order
   std::map<std::string, TensorView> tensors;
   std::map<std::string, std::string> metadata;
 };
@@ -38,7 +38,8 @@ class SafetensorsFile {
   /// Errors: not_found; those of parse_safetensors.
   [[nodiscard]] static Result<SafetensorsFile> open(const std::filesystem::path& path);
 
-  [[nodiscard]] const std::vector<std::string>& names() const { return content_.names; }  ///< in the file's data order
+  /// The names in the file's data order.
+  [[nodiscard]] const std::vector<std::string>& names() const { return content_.names; }
   [[nodiscard]] bool contains(const std::string& name) const { return content_.tensors.contains(name); }
   /// Errors: not_found, naming the closest names in the file.
   [[nodiscard]] Result<TensorView> tensor(const std::string& name) const;

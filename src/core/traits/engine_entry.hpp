@@ -23,7 +23,7 @@ inline constexpr std::string_view kOtherFamilies = "other";
 /// Code outside of engines/ never compares names of engines; it uses these traits.
 struct EngineEntry {
   std::string name;                      ///< "libtorch": also the name of its folder and of its plug-in
-  std::string framework_title;           ///< as its developers write it: "PyTorch"; by default the name
+  std::string framework_title;           ///< its developers' spelling: "PyTorch"; by default `name`
   std::string framework;                 ///< the same in lower case, as in rows and --framework
   std::int64_t preference = 500;         ///< the lowest is first among engines that support the same hardware
   std::vector<std::string> hardware;     ///< names of hardware_words() that it supports
@@ -45,7 +45,7 @@ struct EngineEntry {
   std::string cpu_device = "cpu";  ///< the device that computes on the processor
   /// The option that fixes open extents when a model is loaded: "batch=1;sequence=128". Empty: there is none.
   std::string fixed_extents;
-  EngineOptions open_extents;       ///< with these options it does not fix the extents when it compiles a shape
+  EngineOptions open_extents;       ///< options with which it leaves extents open when it compiles a shape
   EngineOptions spin_on, spin_off;  ///< options with which idle threads wait actively, or sleep; empty: it has none
 
   std::vector<std::string> kernels;  ///< libraries that its runtime computes with, as far as known: "oneDNN"
@@ -54,9 +54,10 @@ struct EngineEntry {
   std::vector<std::string> kv_cache{"growing", "static"};
   /// How a model with the runtime's own KV cache is created, if the engine supports it.
   struct RuntimeCache {
-    std::string graph;      ///< "group_query_attention": the zoo builds the graph with this operator
-    std::string converter;  ///< or: a program that converts the graph with a growing cache (docs/engines.md)
-    std::string format;     ///< the extension of its output
+    std::string graph;  ///< "group_query_attention": the zoo builds the graph with this operator
+    /// Alternative to `graph`: a program that converts the graph with a growing cache (docs/engines.md).
+    std::string converter;
+    std::string format;  ///< the extension of its output
   };
   std::optional<RuntimeCache> runtime_cache;
 

@@ -56,19 +56,20 @@ namespace assay {
 /// the geometric mean. Cells without two common rounds are only included if no cell has them, and nothing is claimed.
 struct Speedup {
   std::string target;
-  CellComparison comparison;  ///< of the target (baseline) with the CPU (candidate): the ratio is the speed-up
-  std::size_t pairs = 0;      ///< cells that were compared
-  std::size_t left_out = 0;   ///< cells of both without two common rounds
+  /// Comparison of the target (baseline) with the CPU (candidate): the ratio is the speed-up.
+  CellComparison comparison;
+  std::size_t pairs = 0;     ///< cells that were compared
+  std::size_t left_out = 0;  ///< cells of both without two common rounds
 };
 [[nodiscard]] std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows);
 
 /// How a hardware compares with the fastest other hardware over the cells that both have: "high", "medium-high",
 /// "medium" or "low" for at most 1.5, 4, 10 times slower, and more.
 struct Rating {
-  std::string rating;                       ///< if the interval covers several ratings the worst of them; "": not rated
+  std::string rating;                       ///< the worst rating within the interval; "": not rated
   std::string best;                         ///< the best rating within the interval
   std::string why;                          ///< why it is not rated, or which comparisons claim nothing
-  double slower = 1;                        ///< how many times, at least 1; also if it is not rated
+  double slower = 1;                        ///< slowdown factor, at least 1; also set if it is not rated
   std::optional<stats::Interval> interval;  ///< 95 %, over rounds
   std::size_t cells = 0;                    ///< compared with the fastest other hardware
 };
@@ -81,14 +82,14 @@ struct Rating {
 /// What an answer to "which is faster?" rests on.
 struct HowSure {
   std::size_t cells = 0;                   ///< completed and measured
-  std::size_t precise = 0;                 ///< of these, those whose sampling ended because the precision was reached
+  std::size_t precise = 0;                 ///< number of `cells` whose sampling ended because the precision was reached
   std::optional<double> half_width;        ///< median over the cells of the interval's longer side / the median
   std::optional<double> worst_half_width;  ///< the largest
-  std::size_t one_process = 0;             ///< of these, those with one launch
-  std::size_t sure_of_one_process = 0;     ///< of those, the ones that are not in `unranked`
+  std::size_t one_process = 0;             ///< number of `cells` with one launch
+  std::size_t sure_of_one_process = 0;     ///< number of cells in `one_process` that are not in `unranked`
   std::size_t unranked = 0;                ///< completed, measured and verified, but not ranked
   std::size_t pairs = 0;                   ///< the best of each cell with each other target
-  std::size_t claimed = 0;                 ///< of these, called different
+  std::size_t claimed = 0;                 ///< number of `pairs` that are called different
   std::optional<double> detectable;        ///< median over the pairs of the smallest detectable difference
   std::optional<double> worst_detectable;  ///< the largest
   struct Open {
@@ -117,14 +118,14 @@ struct HowSure {
 
 /// Files that sentences point to.
 struct ReportedFiles {
-  std::map<std::string, std::filesystem::path> logs;  ///< of workers, by attempt_id
+  std::map<std::string, std::filesystem::path> logs;  ///< the workers' log files; the key is the attempt_id
   std::filesystem::path matrix;                       ///< hardware_compatibility_matrix.json; empty: it is not written
 };
 
 /// What to do about what is wrong, missing or weak, the most urgent first; each names a command or a file if one helps.
 enum class Steps {
   kAll,
-  kBeyondFailures,  ///< without those for cells that are wrong, failed, unavailable or skipped (failures_of())
+  kBeyondFailures,  ///< no steps for cells that are wrong, failed, unavailable or skipped (failures_of())
 };
 [[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files = {},
                                                   Steps steps = Steps::kAll);

@@ -61,11 +61,12 @@ void count_state(StateCounts& counts, const Record& row);
 struct ModelLine {
   std::string model, machine, hardware_id;
   std::string model_id, size, family, category, architecture;
-  std::optional<Best> latency;           ///< at the cell that most targets have (representatives())
-  std::optional<Best> throughput;        ///< over all batches, of the precision and lengths of `latency`
-  const Record* least_memory = nullptr;  ///< at the cell of `latency`
+  std::optional<Best> latency;           ///< the best row at the cell that most targets have (representatives())
+  std::optional<Best> throughput;        ///< the best row over all batches, with the precision and lengths of `latency`
+  const Record* least_memory = nullptr;  ///< the row with the least memory at the cell of `latency`
   StateCounts states;
-  std::string why_none;  ///< without `latency`: "too disturbed or too uncertain to be ranked", "skipped (not_built)"
+  /// Reason if `latency` is absent: "too disturbed or too uncertain to be ranked", "skipped (not_built)".
+  std::string why_none;
 };
 
 /// One cause of failed, wrong, unsupported, unavailable or skipped cells, with all of its cells.
@@ -91,9 +92,10 @@ struct Change {
   /// A sentence that begins with the cell: "bert on cpu, batch 1, 128 tokens: 8.00 → 8.90 ms …", or with the target:
   /// "cuda: not available since 2026-03-08, …".
   std::string words;
-  std::string quantity, unit;  ///< of a move: the column of the results that differs, such as "memory_mb", and "MB"
-  Number before, after;        ///< in that unit
-  Number ratio;                ///< after / before
+  /// Set for kMoved: the column of the results that differs, such as "memory_mb", and its unit, such as "MB".
+  std::string quantity, unit;
+  Number before, after;        ///< values in that unit
+  Number ratio;                ///< `after` / `before`
   bool beyond_spread = false;  ///< a move that is larger than what earlier runs of the series differ by
 };
 [[nodiscard]] std::string_view to_string(Change::What what);
@@ -103,9 +105,9 @@ struct Choice {
   std::string architecture, category, machine;
   std::string best, runner_up;        ///< targets; "": none. The runner-up is chosen as in Best
   Number value, runner_up_value;      ///< geometric means over the compared cells, in the unit of the goal
-  CellComparison ahead;               ///< as in Best
+  CellComparison ahead;               ///< comparison of the two, as in Best
   std::size_t cells = 0;              ///< compared cells of the two
-  std::vector<const Record*> rows;    ///< of the best target
+  std::vector<const Record*> rows;    ///< rows of the best target
   std::string words;                  ///< the answer in a sentence
   std::string how_sure;               ///< "3 rounds, 4 cells", "one process each"
   std::vector<std::string> left_out;  ///< targets without a comparable cell, and why: "cuda: unavailable (no_runtime)"
@@ -116,9 +118,9 @@ struct Choice {
 struct Opportunity {
   enum class Kind { kRuntime, kBatch, kPrecision, kThreads, kMemory, kEfficiency };
   Kind kind = Kind::kRuntime;
-  const Record* cell = nullptr;             ///< what could be improved
+  const Record* cell = nullptr;             ///< the cell that could be improved
   const Record* better = nullptr;           ///< the cell that shows it; null: none was measured
-  double factor = 1;                        ///< how many times better, in the unit of the kind
+  double factor = 1;                        ///< the possible improvement as a ratio, in the unit of the kind
   std::optional<stats::Interval> interval;  ///< 95 %, of the factor
   bool claimed = false;                     ///< shown by paired rounds; else the words say what it rests on
   std::string machine, words;
@@ -132,7 +134,7 @@ struct Efficiency {
   std::string machine, target, category, precision;
   double share = 0;  ///< 0.4: 40 % of the peak
   std::size_t cells = 0;
-  bool counted_whole = true;  ///< at least 95 % of the operators of each cell were counted
+  bool counted_whole = true;  ///< true: at least 95 % of the operators of each cell were counted
   std::string peak_of;        ///< "openvino 2026.4.1, 2 threads, 2026-03-02: 100 GFLOP/s"
   std::string hardware_id{};
 };
@@ -141,8 +143,8 @@ struct Efficiency {
 /// all compared targets have.
 struct CategoryLine {
   std::string category, architecture, machine;  ///< architecture: "" for a line of a whole category
-  std::size_t cells = 0;                        ///< that the geometric means are of
-  std::size_t models = 0;                       ///< with those cells
+  std::size_t cells = 0;                        ///< number of cells in the geometric means
+  std::size_t models = 0;                       ///< number of models that have those cells
   struct Target {
     std::string target;
     Number latency_ms;       ///< geometric mean over those cells; absent: it has none of them
@@ -163,7 +165,7 @@ struct Analysis {
   std::size_t machines = 0;
   std::vector<ModelLine> models;
   std::vector<Failure> failures;  ///< wrong first, then failed, unsupported, skipped, unavailable
-  StateCounts states;             ///< of all cells
+  StateCounts states;             ///< counts of all cells
   HowSure sure;
   std::vector<Change> since_last_run, since_a_week, since_a_month;
   std::vector<Choice> choices;

@@ -31,7 +31,7 @@ namespace assay {
 /// The results of a cell that say something, the oldest first; without the imported ones if there are others.
 struct SeriesHistory {
   const Record* row = nullptr;
-  std::vector<HistoryPoint> points;  ///< at least one
+  std::vector<HistoryPoint> points;  ///< never empty
 };
 [[nodiscard]] std::vector<SeriesHistory> series_histories(const Dataset& data);
 

@@ -17,8 +17,8 @@ namespace assay {
 
 /// What a comparison could use.
 enum class Evidence {
-  kRounds,          ///< at least two common rounds
-  kOneProcess,      ///< of the same run, but one of them has fewer than two launches
+  kRounds,          ///< two common rounds or more
+  kOneProcess,      ///< the same run, but one of the cells has fewer than two launches
   kNoCommonRounds,  ///< several launches each, but fewer than two common rounds
   kDifferentRuns,   ///< the rounds of two runs are not pairs
 };

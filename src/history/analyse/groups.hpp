@@ -16,9 +16,9 @@ namespace assay {
 
 /// Copies of some rows, with names that stand for one model each.
 struct RowGroup {
-  std::string machine;      ///< as answers name it; "" if there is only one
-  std::string hardware_id;  ///< of the machine
-  std::string name;         ///< what the group is of: a model, an architecture, a category
+  std::string machine;      ///< the machine's name in answers; "" if there is only one
+  std::string hardware_id;  ///< id of the machine
+  std::string name;         ///< name of the model, architecture or category that the rows belong to
   std::vector<Record> rows;
   std::vector<const Record*> from;  ///< the original of each
 
@@ -54,8 +54,8 @@ class WrongTargets {
 
 /// Cells that several targets have.
 struct CommonCells {
-  std::vector<std::string> targets;               ///< that are compared: those that share cells, most cells first
-  std::vector<std::vector<const Record*>> cells;  ///< of each cell the row of each target, in that order
+  std::vector<std::string> targets;               ///< the compared targets: those that share cells, most cells first
+  std::vector<std::vector<const Record*>> cells;  ///< each cell has the row of each target, in the order of `targets`
   std::vector<std::string> left_out;              ///< targets without a common cell
 };
 /// The cells that all of the targets have, of the rows that `usable` accepts. A target that has no cell in common with

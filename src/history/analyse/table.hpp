@@ -15,8 +15,8 @@ enum class Better { kNeither, kLower, kHigher };
 
 /// A column of a table.
 struct Column {
-  std::string key;      ///< for JSON and CSV: "latency_p50_ms"
-  std::string heading;  ///< for people: "median"
+  std::string key;      ///< name for JSON and CSV: "latency_p50_ms"
+  std::string heading;  ///< name for people: "median"
   std::string unit;     ///< "ms", "items/s", "MB"; "" if it has no unit
   Better better = Better::kNeither;
   int digits = 3;         ///< significant digits for people
@@ -30,7 +30,7 @@ using TableValue = std::variant<std::monostate, std::string, double>;
 /// that is not in its table.
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<TableValue>> rows;  ///< as many values as columns
+  std::vector<std::vector<TableValue>> rows;  ///< each row has one value for each column
 };
 
 /// A value that is absent if the number is.

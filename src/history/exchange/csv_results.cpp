@@ -21,7 +21,7 @@ class CsvReader {
   }
 
   [[nodiscard]] bool at_end() const { return at_ >= text_.size(); }
-  [[nodiscard]] int line() const { return line_; }  ///< of the record that was read last
+  [[nodiscard]] int line() const { return line_; }  ///< The first line of the record that was read last.
   /// nullopt: a quote is not closed.
   [[nodiscard]] std::optional<std::vector<std::string>> next() {
     line_ = next_line_;

@@ -35,15 +35,16 @@ enum class Format {
 struct ReadRow {
   Record record;
   Samples samples{};    ///< empty if the file has none
-  std::string place{};  ///< in the file, as messages name it: "line 3"; "" if its number is all that is known
+  std::string place{};  ///< place in the file, for messages: "line 3"; "" if only its number is known
 };
 
 struct ResultsFile {
   std::filesystem::path path;
   Format format = Format::kAssay;
-  std::string sha256;           ///< of the file's content
-  RunInfo run{};                ///< what the file says of its run; empty fields are not known
-  std::vector<ReadRow> rows{};  ///< with keys, a run id and an attempt id, all made from the file where it has none
+  std::string sha256;  ///< hash of the file's content
+  RunInfo run{};       ///< facts about the run that the file states; empty fields are not known
+  /// Each has keys, a run id and an attempt id, which are made from the file if they are missing.
+  std::vector<ReadRow> rows{};
   std::vector<std::string> notes{};
 };
 

@@ -265,7 +265,7 @@ namespace {
 using Texts = std::map<std::string_view, std::string>;
 
 struct Sealed {
-  std::string sha256;  ///< of DONE
+  std::string sha256;  ///< hash of the file DONE
   std::set<std::string, std::less<>> files;
 };
 

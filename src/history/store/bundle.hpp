@@ -35,8 +35,8 @@ inline constexpr int kBundleSchemaVersion = 1;
 /// What is known about the invocation and the machine: the rows of benchmark_runs and hardware_info.
 struct RunContext {
   std::string started;                ///< UTC, ISO 8601
-  std::string command;                ///< as it was typed
-  Json environment = Json::object();  ///< of the whole run
+  std::string command;                ///< the text that the user typed
+  Json environment = Json::object();  ///< environment of the whole run
   /// The machine: system_info() of bench/hardware/hardware.hpp, kept whole; its plain values become columns.
   Json hardware = Json::object();
 };
@@ -84,7 +84,7 @@ class BundleWriter {
 /// A bundle that was read and whose files all have the hash that DONE says.
 struct Bundle {
   std::filesystem::path folder;
-  std::string sha256;  ///< of DONE, and thereby of everything
+  std::string sha256;  ///< hash of the file DONE, which has the hashes of all other files
   Record record;       ///< Its keys are computed from its fields.
   RunContext context;
   Json attempt_environment;

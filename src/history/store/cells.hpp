@@ -30,7 +30,7 @@ struct CellName {
 struct Launch {
   std::int64_t id = 0;
   Record row{};
-  bool counted = true;               ///< as stored, then as choose_counted() decides
+  bool counted = true;               ///< the stored value, until choose_counted() sets it
   std::optional<Samples> samples{};  ///< the steady ones; read by derive_cell() if they are absent
 };
 

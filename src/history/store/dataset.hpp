@@ -61,18 +61,18 @@ struct HistoryPoint {
 struct SampleDistribution {
   std::int64_t result_id = 0, launch_number = 1;
   SampleKind kind = SampleKind::kRun;
-  std::int64_t samples = 0, steady = 0;  ///< in the whole window, and those that statistics use
+  std::int64_t samples = 0, steady = 0;  ///< numbers of samples: in the whole window, and used by statistics
   std::int64_t low_ns = 0, high_ns = 0, window_ns = 0;
   std::int64_t first_steady_bin = 0;
-  std::vector<std::uint16_t> quantiles;  ///< of the steady samples, from the least to the greatest, at equal distances
-  std::vector<std::uint16_t> bins;       ///< of equal wall time over the window: minimum, median, maximum of each
+  std::vector<std::uint16_t> quantiles;  ///< steady samples from the least to the greatest, at equal distances
+  std::vector<std::uint16_t> bins;       ///< equal parts of the window's wall time: minimum, median, maximum of each
 };
 
 struct RunFacts {
   std::string run_id, started, command, host, machine, tool_version, git_commit;
-  Json environment{};  ///< of the whole run; null if it is not known
+  Json environment{};  ///< environment of the whole run; null: not known
   std::int64_t cells = 0;
-  std::optional<int> score{};  ///< how quiet the machine was, 0 to 100; absent if nobody looked
+  std::optional<int> score{};  ///< quietness of the machine, 0 to 100; absent: it was not examined
 };
 
 struct MachineFacts {
@@ -103,7 +103,7 @@ struct Dataset {
   std::vector<Refusal> refusals;      ///< why points of the history did not run, each once
   /// By series, then time. If a selection names runs or an end, until the last of the cells.
   std::vector<HistoryPoint> history;
-  std::vector<SampleDistribution> distributions;  ///< in the order of cells, then by launch and kind
+  std::vector<SampleDistribution> distributions;  ///< same order as `cells`, then by launch and kind
   std::vector<RunFacts> runs;                     ///< those of cells and history, newest first
   std::vector<MachineFacts> machines;
   std::vector<MachinePeak> peaks;

@@ -115,7 +115,7 @@ class Ingest {
   /// What needs no database, made by a thread that reads ahead. A cell that the database has is derived later.
   struct ReadCell {
     std::vector<Launch> launches;                                ///< the fresh ones, with their samples
-    std::vector<std::vector<SampleDistribution>> distributions;  ///< of each of them
+    std::vector<std::vector<SampleDistribution>> distributions;  ///< the distributions of each launch
     std::vector<Error> unreadable;                               ///< files of samples
     std::optional<Record> row;
   };

@@ -23,7 +23,7 @@ struct StoredBundle {
 /// What the tables say of bundles.
 struct StoredRows {
   std::multimap<std::string, StoredBundle> by_hash, by_attempt;
-  std::map<std::string, std::int64_t> launches;  ///< by attempt
+  std::map<std::string, std::int64_t> launches;  ///< launch ids; the key is the attempt
   std::set<std::int64_t> with_content;           ///< launches that have samples or shapes
 };
 

@@ -16,8 +16,8 @@
 namespace assay::duckdb {
 
 struct MatchedBundles {
-  std::vector<FreshBundle> stored;             ///< with their StoredChoice, in the order of their launch ids
-  std::vector<std::filesystem::path> unknown;  ///< of the spool, and not in the database
+  std::vector<FreshBundle> stored;             ///< each has its StoredChoice; sorted by launch id
+  std::vector<std::filesystem::path> unknown;  ///< bundles of the spool that are not in the database
 };
 
 /// A bundle is that of the row of `bundles` with its hash, or its attempt; else that of the row of `launches` with its

@@ -29,8 +29,8 @@ struct Query {
     std::string name, type;  ///< type of SQL; VARCHAR[] is a JSON list of strings
   };
   std::vector<Parameter> parameters;
-  std::vector<std::string> columns;  ///< with all fields in the place of the word `fields`
-  std::string sql;                   ///< with $1, $2, … for the parameters, cast to their types
+  std::vector<std::string> columns;  ///< the word `fields` has been replaced by all fields
+  std::string sql;                   ///< the parameters are $1, $2, …, cast to their types
 };
 /// A file without the lines `parameters` and `columns` is a bug.
 [[nodiscard]] Query read_query(const QueryFile& file);

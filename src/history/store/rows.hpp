@@ -27,8 +27,8 @@ struct Rows {
 
 /// What a statement of the user may use.
 struct SqlLimits {
-  std::size_t most_rows = 100'000;       ///< of the answer; the others are left out
-  std::uint64_t memory_bytes = 1 << 30;  ///< of the statement; its answer may have a quarter of it
+  std::size_t most_rows = 100'000;       ///< row limit of the answer; the other rows are left out
+  std::uint64_t memory_bytes = 1 << 30;  ///< memory limit of the statement; its answer may have a quarter of it
 };
 
 }  // namespace assay::duckdb

@@ -27,15 +27,15 @@ struct IngestReport {
   std::size_t bundles = 0;     ///< ingested now
   std::uint64_t samples = 0;   ///< their steady samples
   std::size_t known = 0;       ///< ingested before
-  std::size_t moved = 0;       ///< from a folder of unsaved bundles into its spool (unsaved.hpp)
+  std::size_t moved = 0;       ///< bundles moved from a folder of unsaved bundles into its spool (unsaved.hpp)
   std::vector<Error> refused;  ///< damaged, or with keys of another version; the others are ingested
 };
 
 /// Which results. Empty fields do not filter.
 struct ResultFilter {
   std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};
-  bool judged = false;           ///< only those that were verified: neither `unverified`, nor with an older verdict
-  bool latest_per_task = false;  ///< only the newest of each task key among those that match the other fields
+  bool judged = false;           ///< requires a verdict: not `unverified`, and not an older verdict
+  bool latest_per_task = false;  ///< selects the newest result of each task key among those that match the other fields
 };
 
 struct StoreSummary {

@@ -34,7 +34,7 @@ class UnsavedSpool {
 
 /// What move_out_of_unsaved() did.
 struct MovedBundles {
-  std::filesystem::path spool;   ///< where the bundles are now
+  std::filesystem::path spool;   ///< the folder that contains the bundles now
   std::size_t bundles = 0;       ///< moved by this call
   std::vector<Error> refused{};  ///< damaged, or still being written: they stay where they are
 };

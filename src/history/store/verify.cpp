@@ -39,7 +39,7 @@ struct Exempt {
   const char* table;
   const char* column;
   const char* why;
-  const char* plausible;  ///< what holds for each value; SQL, of the row `t`
+  const char* plausible;  ///< SQL condition that is true for each value of the row `t`
 };
 constexpr Exempt kExempt[] = {{"bundles", "ingested_at", "the clock when it was ingested",
                                "t.ingested_at BETWEEN '2020-01-01'::TIMESTAMP AND now()::TIMESTAMP + INTERVAL 1 DAY"},
@@ -87,7 +87,7 @@ Error spool_finding(std::string message, std::string hint) {
 /// Launches that cannot be compared, because their bundles are not in the spool, or cannot be read.
 struct GoneLaunches {
   Differences absent;             ///< the paths of those that are not in the spool
-  std::vector<std::int64_t> ids;  ///< of both
+  std::vector<std::int64_t> ids;  ///< launches that are absent or cannot be read
 };
 
 Result<GoneLaunches> find_gone(Database& database, const fs::path& spool, const std::vector<FreshBundle>& bundles) {

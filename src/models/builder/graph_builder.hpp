@@ -57,7 +57,7 @@ class GraphBuilder {
   /// Makes `value` the graph's next output, called `name`.
   void output(const std::string& name, const Value& value, const Extents& extents);
   [[nodiscard]] const std::vector<std::pair<std::string, Extents>>& outputs() const;
-  [[nodiscard]] std::vector<std::string> input_names() const;  ///< in the graph's order
+  [[nodiscard]] std::vector<std::string> input_names() const;  ///< names in the graph's order
 
   /// Adds a node at `path` ("" or "/encoder/layer.0"). `dtype` is its output's; kUndefined: that of its first input.
   /// An input with an empty name is an optional one left out. `op_type` may be "DOMAIN:Operator" for an operator of

@@ -27,7 +27,7 @@ struct Initializer {
 
 /// What graph_builder.cpp collects and graph_writer.cpp writes.
 struct GraphBuilder::Impl {
-  onnx::GraphProto graph;  ///< without initializers
+  onnx::GraphProto graph;  ///< the graph without its initialisers
   std::int64_t opset = 17;
   std::vector<Initializer> initializers;
   std::set<std::string> initializer_names;
@@ -38,7 +38,7 @@ struct GraphBuilder::Impl {
   std::map<std::tuple<DType, Shape, std::string>, std::string> constants;
   std::map<std::string, std::string> metadata;
 
-  std::set<std::string> domains;  ///< of operators, beside ONNX's own
+  std::set<std::string> domains;  ///< domains of operators other than ONNX's own
 
   Value constant(DType dtype, const Shape& shape, std::string bytes);
   Value named(const std::string& name, DType dtype, const Shape& shape, ByteSource source, Initializer::Origin origin);

@@ -91,9 +91,9 @@ class Lowering {
   enum class Kind { kActivation, kWeight, kConstant };
   struct Float {
     Kind kind = Kind::kActivation;
-    bool high = false;                       ///< of an activation
+    bool high = false;                       ///< whether an activation stays float32
     std::string other{};                     ///< its name in the other type; "": no node needed it yet
-    std::optional<onnx::NodeProto> maker{};  ///< of a constant that a node computes, as the graph was
+    std::optional<onnx::NodeProto> maker{};  ///< the original node, if a node computes this constant
   };
 
   static bool is_two(const Initializer& tensor) {

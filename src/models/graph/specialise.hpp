@@ -14,13 +14,13 @@
 namespace assay {
 
 struct SpecialiseRequest {
-  std::map<std::string, Shape> shapes{};      ///< of every input that stays one
-  std::map<std::string, Tensor> constants{};  ///< of inputs whose values are known: lengths, image sizes, a position
+  std::map<std::string, Shape> shapes{};      ///< shape of every input that stays an input
+  std::map<std::string, Tensor> constants{};  ///< values of inputs that are known: lengths, image sizes, a position
 };
 
 /// A node whose outputs have no static shape: they depend on data (NonZero), or assay has no rule for its operator.
 struct DynamicNode {
-  std::string name;     ///< that of its first output if the node has none
+  std::string name;     ///< name of its first output if the node has none
   std::string op_type;  ///< "com.microsoft:Attention" if the domain is not ONNX's own
 };
 
@@ -29,11 +29,11 @@ struct DynamicNode {
 
 struct SpecialisedModel {
   std::filesystem::path path;
-  std::vector<std::string> inputs{};  ///< that the file still has, in the model's order
-  std::size_t nodes = 0;              ///< that the file has
+  std::vector<std::string> inputs{};  ///< inputs that the file still has, in the model's order
+  std::size_t nodes = 0;              ///< number of nodes in the file
   std::size_t nodes_before = 0;
   std::size_t constants = 0;           ///< tensors that replace nodes or inputs
-  std::vector<DynamicNode> dynamic{};  ///< where shapes begin to be unknown, in the graph's order; empty: nowhere
+  std::vector<DynamicNode> dynamic{};  ///< nodes where shapes become unknown, in the graph's order; may be empty
 };
 
 /// Writes an ONNX file of `model` for one set of shapes: for runtimes that support static shapes only.

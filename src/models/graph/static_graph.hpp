@@ -35,7 +35,7 @@ struct StaticCost {
   double flops = 0;                ///< 2 × multiply-adds, plus one for each element that another operator computes
   double bytes = 0;                ///< read and written by all nodes, as if nothing were fused or cached
   double counted = 1;              ///< share of the nodes whose FLOPs are known, 1.0 is all
-  std::uint64_t weight_bytes = 0;  ///< of all initialisers
+  std::uint64_t weight_bytes = 0;  ///< size of all initialisers
   std::uint64_t peak_activation_bytes = 0;  ///< most that lives at once when nodes run in order, outputs in buffers of
                                             ///< their own; values without a shape are left out
 };

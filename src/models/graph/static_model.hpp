@@ -21,7 +21,7 @@ struct StaticModel::State {
   graph::Model model;
   std::map<std::string, StaticValue, std::less<>> initializers{};
   std::unordered_map<const graph::Node*, StaticValue> values{};  ///< tensors in the attribute "value"
-  std::uint64_t weight_bytes = 0;                                ///< of all initialisers
+  std::uint64_t weight_bytes = 0;                                ///< size of all initialisers
 };
 
 }  // namespace assay

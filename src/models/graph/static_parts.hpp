@@ -19,8 +19,8 @@ namespace assay {
 struct StaticParts {
   std::vector<std::size_t> nodes;               ///< places in the graph, each after those that it reads
   std::vector<std::string_view> folded;         ///< needed values whose elements are known, in the order of their nodes
-  std::unordered_set<std::string_view> needed;  ///< what the kept nodes and the graph's outputs read
-  std::vector<DynamicNode> dynamic;             ///< as in SpecialisedModel
+  std::unordered_set<std::string_view> needed;  ///< values that the kept nodes and the graph's outputs read
+  std::vector<DynamicNode> dynamic;             ///< the same as in SpecialisedModel
 };
 
 /// `graph` was inferred from `model`.

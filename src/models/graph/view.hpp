@@ -32,7 +32,7 @@ namespace assay::graph {
 /// One extent of a declared shape: a number, a symbol ("batch"), or neither.
 struct Dimension {
   std::optional<std::int64_t> extent{};  ///< 0 or more
-  std::string_view symbol{};             ///< as the file has it: sanitise() it before printing
+  std::string_view symbol{};             ///< the name as it is in the file: sanitise() it before printing
 };
 
 enum class ValueKind { kTensor, kSparseTensor, kSequence, kMap, kOptional, kOpaque, kUndeclared };
@@ -41,8 +41,8 @@ enum class ValueKind { kTensor, kSparseTensor, kSequence, kMap, kOptional, kOpaq
 struct ValueInfo {
   std::string_view name{};
   ValueKind kind = ValueKind::kUndeclared;
-  DType dtype = DType::kUndefined;                ///< of a tensor; kUndefined: not declared
-  std::optional<std::vector<Dimension>> shape{};  ///< of a tensor; nullopt: not even the rank is declared
+  DType dtype = DType::kUndefined;                ///< element type of a tensor; kUndefined: not declared
+  std::optional<std::vector<Dimension>> shape{};  ///< shape of a tensor; nullopt: not even the rank is declared
 };
 
 /// A tensor that is part of the model: an initialiser, or an attribute's value. Model::data() and Model::elements()
@@ -50,7 +50,7 @@ struct ValueInfo {
 struct Constant {
   std::string_view name{};  ///< often "" in an attribute
   DType dtype = DType::kUndefined;
-  Shape shape{};                            ///< of a sparse tensor: the dense shape
+  Shape shape{};                            ///< the dense shape, if the tensor is sparse
   std::uint64_t bytes = 0;                  ///< packed; of strings: their lengths; of a sparse tensor: 0
   std::optional<ExternalRange> external{};  ///< the file that has the elements, if it is not the model's own
   bool sparse = false;
@@ -58,7 +58,7 @@ struct Constant {
  private:
   friend class Model;
   friend class ViewReader;
-  std::size_t place_ = 0;  ///< in the Model's list of tensors
+  std::size_t place_ = 0;  ///< index in the Model's list of tensors
 };
 
 /// The packed elements of a constant, in row-major order. Types of less than 8 bits are packed, the first element in
@@ -102,7 +102,8 @@ struct Attribute {
                    std::vector<Constant>, std::vector<std::shared_ptr<const Graph>>>;
   std::string_view name{};
   Value value{};
-  std::string_view refers_to{};  ///< in a local function: the function's attribute whose value this one gets
+  /// In a local function: the name of the function's attribute whose value this one gets.
+  std::string_view refers_to{};
 
   /// The value if it has type T, else nullptr.
   template <class T>
@@ -144,7 +145,7 @@ struct Graph {
   std::vector<ValueInfo> values{};       ///< declared between inputs and outputs (value_info)
   std::vector<Constant> initializers{};  ///< one with an input's name is that input's default value
   std::vector<Constant> sparse_initializers{};
-  std::vector<Node> nodes{};         ///< in the file's order
+  std::vector<Node> nodes{};         ///< nodes in the file's order
   std::vector<std::size_t> order{};  ///< places of the nodes, each after those whose outputs it reads
 
   [[nodiscard]] bool has_output(std::string_view wanted) const;
@@ -157,7 +158,7 @@ struct Function {
   std::vector<std::string_view> attributes{};  ///< names of those without a default value
   std::vector<Attribute> defaults{};           ///< those with a default value
   std::vector<Node> nodes{};
-  std::vector<std::size_t> order{};  ///< as in Graph
+  std::vector<std::size_t> order{};  ///< places of the nodes, each after those whose outputs it reads
 };
 
 /// The names that a node reads, each once: its inputs, and what the graphs in its attributes read from around them.

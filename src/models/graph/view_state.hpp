@@ -25,7 +25,7 @@ struct Model::State {
 
   OnnxFile file;
   std::vector<CheckedTensor> tensors{};  ///< all: the main graph's initialisers first; Constant::place_ is an index
-  std::size_t initializers = 0;          ///< how many of them the main graph has
+  std::size_t initializers = 0;          ///< number of the main graph's initialisers
   Graph graph{};
   std::vector<Function> functions{};
   std::map<std::string, std::int64_t, std::less<>> opsets{};

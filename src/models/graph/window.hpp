@@ -17,7 +17,7 @@ namespace assay::graph {
 /// MaxPool.
 struct Window {
   std::vector<std::int64_t> kernel, stride, dilation, before, after;
-  std::vector<std::int64_t> output_padding;  ///< of ConvTranspose; 0 elsewhere
+  std::vector<std::int64_t> output_padding;  ///< attribute of ConvTranspose; 0 for other operators
 
   [[nodiscard]] std::size_t axes() const { return kernel.size(); }
   /// How many elements lie between the first and the last one of the window, both included.

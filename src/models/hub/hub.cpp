@@ -38,8 +38,8 @@ struct Entry {
 
 struct Listing {
   std::string commit;
-  std::map<std::string, Entry> files;  ///< that can be fetched
-  std::vector<std::string> names;      ///< of all
+  std::map<std::string, Entry> files;  ///< files that can be fetched, by name
+  std::vector<std::string> names;      ///< names of all files
 };
 
 bool is_hex(const std::string& text, std::size_t digits) {

@@ -14,13 +14,13 @@ namespace assay::hub {
 
 /// Where models of Hugging Face come from. The variables are those of huggingface_hub and mean the same.
 struct Settings {
-  std::string endpoint;         ///< without a final slash
+  std::string endpoint;         ///< URL without a final slash
   std::string token;            ///< sent to the endpoint's host only, never where it redirects to
   std::filesystem::path cache;  ///< huggingface_hub's folder "hub"; empty: there is no cache, and nothing is fetched
   bool offline = false;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::seconds stall_timeout{30};      ///< without a byte arriving
-  std::chrono::milliseconds retry_pause{500};  ///< before the second attempt; doubled before the third
+  std::chrono::seconds stall_timeout{30};      ///< longest time without a new byte
+  std::chrono::milliseconds retry_pause{500};  ///< pause before the second attempt; doubled before the third
   int parallel = 4;                            ///< files at the same time
 };
 
@@ -33,12 +33,12 @@ struct Settings {
 
 /// One revision of a model on this disk.
 struct Snapshot {
-  std::filesystem::path folder;  ///< with config.json
+  std::filesystem::path folder;  ///< the folder that contains config.json
   std::string commit;
   std::optional<std::filesystem::path> weights;  ///< a file of safetensors or an index of them, all shards there
-  std::string why_no_weights{};                  ///< without `weights`, from Hub::get: a sentence
+  std::string why_no_weights{};                  ///< why there are no `weights`, as a sentence; set by Hub::get
   bool weights_confirmed = false;                ///< the hub's list said so, or their name leaves no choice
-  std::string why_not_confirmed{};               ///< with `weights` that are not confirmed, from Hub::get
+  std::string why_not_confirmed{};               ///< why `weights` are not confirmed; set by Hub::get
   bool weights_unknown = false;                  ///< they are not here, and the hub was not asked whether it has them
   bool weights_ambiguous = false;                ///< several files of the hub may be the weights; none was fetched
 };

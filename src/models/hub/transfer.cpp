@@ -72,9 +72,9 @@ const Result<Curl>& library() {
 struct Receiver {
   const Curl* curl = nullptr;
   CURL* handle = nullptr;
-  std::string* text = nullptr;  ///< this, or
-  std::FILE* file = nullptr;    ///< this
-  std::uint64_t size = 0;       ///< of it so far
+  std::string* text = nullptr;  ///< receives the body; nullptr: `file` does
+  std::FILE* file = nullptr;    ///< receives the body; nullptr: `text` does
+  std::uint64_t size = 0;       ///< bytes received so far, those of an earlier attempt included
   std::uint64_t most = kMostText;
   const Arrived* arrived = nullptr;
   bool begun = false, disk_failed = false, too_long = false;

@@ -23,7 +23,7 @@ struct Answer {
   };
   Kind kind = Kind::kUnreachable;
   long status = 0;      ///< HTTP's; of the last redirect's target
-  std::string problem;  ///< in words, for any kind but kDone
+  std::string problem;  ///< description of the problem, for any kind but kDone
 };
 
 /// Called as bytes arrive, with the file's size so far. False ends the transfer.

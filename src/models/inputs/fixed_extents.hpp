@@ -23,15 +23,15 @@ namespace assay {
 /// of the two has none.
 struct FixedExtents {
   struct Extent {
-    std::int64_t value = 0;  ///< or kBatchExtent, kSequenceExtent: any
+    std::int64_t value = 0;  ///< the extent, or kBatchExtent (any batch), kSequenceExtent (any sequence length)
     bool batch = false;      ///< it is the batch
     bool sequence = false;   ///< it is the sequence length
   };
   std::optional<std::int64_t> batch{};                             ///< the only batch
   std::optional<std::int64_t> sequence{};                          ///< the only sequence length
-  std::map<std::pair<std::string, std::size_t>, Extent> places{};  ///< of extents without a symbol: by input and axis
-  std::map<std::string, Extent> symbols{};                         ///< in lower case
-  std::map<std::string, std::int64_t> terms{};  ///< likewise, also those that are only in sums: past_length + 1
+  std::map<std::pair<std::string, std::size_t>, Extent> places{};  ///< extents without a symbol, by input and axis
+  std::map<std::string, Extent> symbols{};      ///< extents with a symbol, by the symbol in lower case
+  std::map<std::string, std::int64_t> terms{};  ///< likewise, also symbols that are only in sums: past_length + 1
 
   /// nullptr: not given.
   [[nodiscard]] const Extent* find(const ModelValue& input, std::size_t axis) const;

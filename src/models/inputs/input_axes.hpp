@@ -21,7 +21,7 @@ enum class InputRole {
   kPositions,   ///< position_ids
   kIds,         ///< input_ids, and each input that selects rows of a constant table
   kLengths,     ///< *_length(s)
-  kTimestep,    ///< of diffusion models
+  kTimestep,    ///< the time step of a diffusion model
   kImage,       ///< pixel_values, images, floats of rank 4
   kMel,         ///< input_features: [batch, mel bands, frames]
   kWave,        ///< input_values: audio samples

@@ -18,10 +18,11 @@ namespace assay {
 /// What the recipes of an input depend on.
 struct InputAxes {
   std::int64_t batch = 1;
-  std::int64_t sequence = 128;                    ///< needed (above 0) only by models with a sequence axis
-  std::filesystem::path data{};                   ///< --data: arrays by name of the input, or images
-  std::filesystem::path cache{};                  ///< folder for converted .npz and .pb; needed if there are such files
-  std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
+  std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
+  std::filesystem::path data{};   ///< --data: arrays by name of the input, or images
+  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed if there are such files
+  /// The extents of symbols that are known otherwise ("past": 0), by the symbol in lower case.
+  std::map<std::string, std::int64_t> extents{};
   /// --input-shape: the shape of the image input, of a model without one of the first input; with the batch in front or
   /// without it. Empty: not requested.
   Shape input_shape{};
@@ -29,11 +30,11 @@ struct InputAxes {
 };
 
 struct ModelInputs {
-  std::vector<InputRecipe> recipes;   ///< in the model's order
+  std::vector<InputRecipe> recipes;   ///< one for each input, in the model's order
   bool uses_batch = false;            ///< some extent follows the batch
   bool uses_sequence = false;         ///< some extent follows the sequence length
-  std::int64_t images = 0;            ///< how many image files are in the inputs
-  std::int64_t images_found = 0;      ///< of how many
+  std::int64_t images = 0;            ///< number of image files in the inputs
+  std::int64_t images_found = 0;      ///< number of image files that were found
   std::filesystem::path images_as{};  ///< the preprocessor_config.json that they follow; empty: the default
 };
 
@@ -71,7 +72,7 @@ struct ModelInputs {
 struct GivenData {
   std::vector<InputRecipe> inputs;
   std::filesystem::path outputs;  ///< .safetensors, by output name
-  std::filesystem::path folder;   ///< where the files are
+  std::filesystem::path folder;   ///< the folder test_data_set_0
 };
 /// nullopt: the model has none. Both are converted into the folder `cache`. Errors: invalid_argument, mismatch (files
 /// that do not fit the model).

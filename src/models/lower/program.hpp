@@ -34,16 +34,17 @@ enum class Dialect {
 
 /// An input or output of a program. All extents are known.
 struct Value {
-  std::string name;  ///< as in the ONNX file
+  std::string name;  ///< name in the ONNX file
   DType dtype = DType::kUndefined;
   Shape shape{};
-  std::optional<std::int64_t> index_limit{};  ///< of an input that selects rows of a table: its rows, if they are known
+  /// The number of rows of the table that an input selects from, if it is known.
+  std::optional<std::int64_t> index_limit{};
 };
 
 /// A tensor that the program reads and that never changes. Its packed elements, row-major and little-endian, are in
 /// `file` from `offset` on, with no promised alignment.
 struct Weight {
-  std::string name;  ///< as in the ONNX file; unique in the program
+  std::string name;  ///< name in the ONNX file; unique in the program
   DType dtype = DType::kUndefined;
   Shape shape{};
   std::filesystem::path file{};
@@ -64,8 +65,8 @@ struct Weight {
 struct Program {
   Dialect dialect = Dialect::kTorchScript;
   std::string text{};
-  std::vector<Value> inputs{}, outputs{};  ///< in the model's order
-  std::vector<Weight> weights{};           ///< in the order in which the text numbers them
+  std::vector<Value> inputs{}, outputs{};  ///< same order as in the model
+  std::vector<Weight> weights{};           ///< weight number i of `text` is element i
 };
 
 /// Lowers `model` for the shapes (and constant inputs) of `request`.
@@ -81,8 +82,8 @@ struct Program {
 [[nodiscard]] Status check_lowering(const StaticModel& model, const StaticGraph& graph, Dialect dialect);
 
 enum class WeightPlace {
-  kInPlace,  ///< where they are: the files that weights refer to must stay while the program is used
-  kCopied,   ///< in `file`.weights, so that the program needs no other file
+  kInPlace,  ///< weights stay in their files, which must exist while the program is used
+  kCopied,   ///< weights are copied to `file`.weights, so that the program needs no other file
 };
 /// Writes the text to `file`, and beside it `file`.json with the signature and the places of the weights
 /// (docs/lowering.md), and, if there are any, `file`.weights with the elements that no other file has, or all of them.
@@ -99,7 +100,7 @@ struct Operator {
   std::string_view domain, name;  ///< domain "" is ONNX's own
   int first_opset = 1;  ///< the oldest and the newest version of the operator set whose meaning is implemented
   int last_opset = 0;
-  std::string_view except;  ///< what of it is not implemented, as one phrase; empty: nothing
+  std::string_view except;  ///< the part that is not implemented, as one phrase; empty: all of it is implemented
 };
 /// Sorted by domain and name.
 [[nodiscard]] std::vector<Operator> operators(Dialect dialect);

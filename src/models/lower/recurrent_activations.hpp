@@ -15,7 +15,7 @@ namespace assay::lowering {
 /// An activation of RNN, GRU or LSTM. Source of names, formulas and standard parameters: ONNX's description of RNN.
 /// (Its ThresholdedRelu has x where x ≥ alpha; that of the operator of this name has it where x > alpha.)
 struct RecurrentActivation {
-  std::string name;  ///< in lower case
+  std::string name;  ///< name in lower case
   double alpha = 0, beta = 0;
 };
 

@@ -23,7 +23,7 @@ namespace assay::lowering {
 
 /// An axis that changes.
 struct ResizedAxis {
-  std::int64_t axis = 0;          ///< of the input, counted from 0
+  std::int64_t axis = 0;          ///< axis of the input, counted from 0
   std::int64_t from = 0, to = 0;  ///< its extents in the input and in the output; at least 1
   double scale = 1, length = 1;   ///< length: from · scale
   double begin = 0, end = 1;      ///< the region that tf_crop_and_resize reads; 1 is the last element
@@ -36,7 +36,7 @@ struct Resize {
   double cubic = -0.75;                    ///< the number `a` of the cubic kernel
   double outside = 0;                      ///< extrapolation_value
   bool excludes_outside = false, antialias = false;
-  std::vector<ResizedAxis> axes{};  ///< in the order in which the node names them
+  std::vector<ResizedAxis> axes{};  ///< axes that change, in the order in which the node names them
 };
 
 /// Errors: unsupported: a mode that ONNX does not have, scales, sizes or a region that are not constants or of another

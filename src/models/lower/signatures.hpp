@@ -11,7 +11,7 @@ namespace assay::lowering {
 /// What ONNX says about the inputs and outputs of an operator, in all versions that the dialects implement: where these
 /// differ, what the widest of them allows. Source: the schemas of onnx; tests/cli/test_engines.py compares them.
 struct Signature {
-  std::string_view name;  ///< of ONNX's own domain
+  std::string_view name;  ///< an operator of ONNX's own domain
   /// A letter for each input: equal letters have the same element type. "?": may be left out; "*": one or more.
   std::string_view inputs;
   std::size_t most_outputs = 1;

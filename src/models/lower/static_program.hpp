@@ -78,7 +78,7 @@ class StaticProgram {
   std::vector<Value> inputs_, outputs_;
   std::vector<const graph::Node*> nodes_;
   std::vector<Weight> constants_;
-  std::map<std::string, std::size_t, std::less<>> places_;  ///< in constants_, by name
+  std::map<std::string, std::size_t, std::less<>> places_;  ///< indices in constants_, by name
   std::map<std::string, const graph::Constant*, std::less<>> initializers_;
 };
 

@@ -20,7 +20,7 @@ inline constexpr std::string_view kUnknownClass = "unknown";
 /// What a model is for.
 struct Classification {
   std::string family{kUnknownClass}, category{kUnknownClass}, task{kUnknownClass};
-  std::string basis = "graph";  ///< what it was decided by: "configuration", "graph"
+  std::string basis = "graph";  ///< source of the decision: "configuration", "graph"
 };
 
 /// By the words of a configuration if the zoo wrote them into the file's metadata, else by the graph.

@@ -23,7 +23,7 @@ enum class FileKind {
 
 struct FileContent {
   FileKind kind = FileKind::kOther;
-  std::string what{};  ///< of kOther: "a GGUF file (llama.cpp)", "a zip archive of x.npy"; "" if unknown
+  std::string what{};  ///< description of a kOther: "a GGUF file (llama.cpp)", "a zip archive of x.npy"; "" if unknown
 };
 
 /// Looks at the beginning, at the names in an archive, and at the outermost fields of a protobuf message.

@@ -18,12 +18,12 @@ struct ModelFacts {
   std::string source;  ///< file, checkpoint (with its weights), seeded (random weights)
   std::string note;    ///< why the weights are not the published ones
   ModelInfo info;      ///< weights_hash is empty
-  StaticCost cost;     ///< of one inference of these shapes
+  StaticCost cost;     ///< cost of one inference with `shapes`
   std::vector<std::string> unknown_operators;
-  std::vector<std::pair<std::string, Shape>> shapes;           ///< of the inputs, for which the cost counts
+  std::vector<std::pair<std::string, Shape>> shapes;           ///< input shapes for which `cost` is computed
   std::vector<std::pair<std::string, std::string>> published;  ///< checkpoints of the architecture: id, size
   Classification what;                                         ///< its family, category, task
-  InputAxes axes;                                              ///< what the cost counts for
+  InputAxes axes;  ///< batch, sequence length and so on for which `cost` is computed
 };
 
 }  // namespace assay

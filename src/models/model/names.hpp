@@ -21,7 +21,7 @@ struct ModelReference {
   Kind kind = Kind::kName;
   std::filesystem::path path{};
   std::optional<std::filesystem::path> weights{};  ///< model.safetensors or model.safetensors.index.json
-  std::string name{};                              ///< without "zoo:"
+  std::string name{};                              ///< name without the prefix "zoo:"
   std::string format{};                            ///< the usual extension of the file's format: "xml", "pt"
   bool zoo_only = false;                           ///< it had "zoo:": nothing is looked up elsewhere
 };

@@ -10,7 +10,7 @@ namespace assay {
 /// long enough.
 struct ExternalRange {
   std::filesystem::path file;
-  std::filesystem::path location;  ///< as the model writes it, relative to its folder
+  std::filesystem::path location;  ///< path as the model writes it, relative to its folder
   std::uint64_t offset = 0;
 };
 

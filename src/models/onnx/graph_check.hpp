@@ -13,7 +13,7 @@ namespace assay {
 
 /// What checking a model's graph found on the way.
 struct CheckedGraph {
-  std::vector<CheckedTensor> initializers;  ///< of the main graph, in file order
+  std::vector<CheckedTensor> initializers;  ///< initialisers of the main graph, in file order
   std::vector<CheckedTensor> constants;     ///< all other tensors: of nodes' attributes, inner graphs and functions
   std::set<std::pair<std::string, std::string>> operators;  ///< (domain, op_type), calls of local functions left out
 };

@@ -19,9 +19,9 @@ struct ModelValue {
   Shape shape{};
   std::vector<std::string> symbols{};
   bool has_rank = true;  ///< false: the shape is unknown, even its rank
-  std::optional<std::int64_t>
-      index_limit{};      ///< of an input that selects rows of constant tables: the rows of the smallest
-  std::string made_by{};  ///< of an output: the operator that computes it
+  /// For an input that selects rows of constant tables: the number of rows of the smallest table.
+  std::optional<std::int64_t> index_limit{};
+  std::string made_by{};  ///< operator that computes it, if it is an output
 };
 
 /// How a prompt contains its image: `count` tokens of one id.
@@ -37,13 +37,13 @@ struct ModelInfo {
   std::string format;              ///< "onnx", "pt", "xml"
   std::vector<ModelValue> inputs;  ///< initialisers that older files list as inputs are left out
   std::vector<ModelValue> outputs;
-  std::int64_t opset = 0;  ///< of the default domain; 0 when the model does not import it
+  std::int64_t opset = 0;  ///< version of the default domain; 0 if the model does not import it
   std::string producer;
-  std::int64_t parameter_count = 0;  ///< what a file built by the zoo says (assay.parameter_count); else elements of
-                                     ///< initialisers of rank 1 and more that are floating, or integers of 8 bits and
-                                     ///< fewer (quantised weights)
-  std::uint64_t weight_bytes = 0;    ///< initialisers, external ones included
-  std::uint64_t file_bytes = 0;      ///< the file and its external data
+  /// The number that a file built by the zoo states (assay.parameter_count). Other files: the number of elements of
+  /// initialisers of rank 1 and more that are floating, or integers of 8 bits and fewer (quantised weights).
+  std::int64_t parameter_count = 0;
+  std::uint64_t weight_bytes = 0;  ///< initialisers, external ones included
+  std::uint64_t file_bytes = 0;    ///< the file and its external data
   std::string graph_hash;    ///< SHA-256 of the graph with tensors replaced by their shapes, without documentation
   std::string weights_hash;  ///< SHA-256 of all tensors' packed bytes, initialisers first, in file order; the same
                              ///< wherever they are stored (raw_data, float_data, external data)

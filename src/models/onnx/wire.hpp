@@ -16,9 +16,9 @@ struct Field {
   enum Type : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
   std::uint32_t number = 0;
   Type type = kVarint;
-  std::uint64_t value = 0;               ///< of kVarint
+  std::uint64_t value = 0;               ///< content of a kVarint
   std::span<const std::byte> whole;      ///< tag, length and payload
-  std::span<const std::byte> payload{};  ///< of kBytes, kFixed32 and kFixed64
+  std::span<const std::byte> payload{};  ///< content of a kBytes, kFixed32 or kFixed64
 
   [[nodiscard]] bool is(std::uint32_t wanted, Type wanted_type) const {
     return number == wanted && type == wanted_type;

@@ -15,7 +15,7 @@ namespace assay::zoo {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kUsualTolerance = 1e-4;  ///< where meta.json states none
+constexpr double kUsualTolerance = 1e-4;  ///< tolerance if meta.json states none
 
 // A string of meta.json; absent or null is "".
 Result<std::string> text_of(const Json& meta, const std::string& key) {

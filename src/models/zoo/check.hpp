@@ -27,7 +27,7 @@ struct GoldenPast {
 };
 
 struct GoldenCase {
-  std::string name;  ///< of the folder
+  std::string name;  ///< name of the folder
   std::filesystem::path folder;
   BuiltModel model;
   std::vector<InputRecipe> inputs;  ///< read from inputs.safetensors

@@ -21,11 +21,11 @@ struct BuiltModel {
   std::string builder_version;
   bool seeded = false;
   std::int64_t parameter_count = 0;
-  std::vector<std::string> inputs;           ///< in the graph's order, states last
-  std::vector<std::string> outputs;          ///< in the graph's order, states last
-  std::vector<StateTensor> states;           ///< of prefill and decode, in the graph's order
+  std::vector<std::string> inputs;           ///< names in the graph's order, states last
+  std::vector<std::string> outputs;          ///< names in the graph's order, states last
+  std::vector<StateTensor> states;           ///< states of prefill and decode, in the graph's order
   std::vector<std::string> ignored_tensors;  ///< known non-parameters and heads the class lacks
-  std::string task;                          ///< what the class is for: "fill-mask", …
+  std::string task;                          ///< the purpose of the class: "fill-mask", …
 };
 
 /// Builds an ONNX model (opset 17) from a configuration and weights. What docs/zoo.md calls the metadata is written

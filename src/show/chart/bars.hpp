@@ -20,7 +20,7 @@ struct BarPanel {
   const char* scale = "auto";
   bool zero = true;
   std::vector<double> include{};
-  Json arguments = Json::object();  ///< of the function that draws bars
+  Json arguments = Json::object();  ///< arguments of the function that draws bars
 };
 
 /// Panels side by side with the same groups, from the top. In a group each target that it has rows of has a place.

@@ -31,7 +31,7 @@ class CellOrder {
 
 struct CellDistributions {
   const Record* cell = nullptr;
-  std::vector<const SampleDistribution*> distributions;  ///< of whole runs, by launch
+  std::vector<const SampleDistribution*> distributions;  ///< distributions of whole runs, sorted by launch
 };
 /// The cells of one machine that have distributions and whose numbers are not wrong, in their order; only the chosen
 /// one if the input names one.

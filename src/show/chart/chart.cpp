@@ -17,7 +17,7 @@ struct KindEntry {
   std::string_view name;
   std::vector<Chart> (*make)(const Source&);
   std::string_view question;  ///< the title without data
-  std::string_view missing;   ///< what is missing then, and the command that measures it
+  std::string_view missing;   ///< message without data: what is missing, and the command that measures it
   bool of_results = false;    ///< whether that is so only where there are results
 };
 

@@ -31,13 +31,13 @@ struct Chart {
   /// ($range): web/chart/runtime.js resolves them. All numbers are in `dataset.source`. null: there are no data.
   Json option;
   int width = 1000, height = 420;
-  std::vector<std::string> notes;  ///< what is missing or hatched, and why; also in the picture
+  std::vector<std::string> notes;  ///< messages about what is missing or hatched, and why; also in the picture
 };
 
 /// The colours of pictures.
 struct Theme {
   std::string_view name;
-  Json tokens;  ///< by name: background, ink, ink-2, grid, and one for each hardware
+  Json tokens;  ///< the key is the colour's name: background, ink, ink-2, grid, and one for each hardware
 };
 /// "light" or "dark".
 [[nodiscard]] const Theme& theme(std::string_view name);
@@ -77,10 +77,10 @@ enum class Kind {
 struct Input {
   const Dataset* data = nullptr;
   const Analysis* analysis = nullptr;
-  std::string model{};  ///< only this model; empty: all
+  std::string model{};  ///< the only model to show; empty: all
   std::string cell{};  ///< task key of the cell of latency_distribution, samples_over_time and phases; empty: the first
                        ///< with data
-  const Dataset* before = nullptr;  ///< of the comparison: the other side; null: it compares two targets of `data`
+  const Dataset* before = nullptr;  ///< the other side of the comparison; null: it compares two targets of `data`
   std::string series{};             ///< series key of the history; empty: those with the most results
 };
 

@@ -21,7 +21,8 @@ std::string architecture_of(const Record& row) { return row.architecture.empty()
 struct ArchitectureLine {
   std::string architecture, category;
   std::vector<std::string> models;
-  std::map<std::string, std::vector<const Record*>> rows;  ///< by target, one for each model, in the same order
+  /// The key is the target; one row for each model, in the same order.
+  std::map<std::string, std::vector<const Record*>> rows;
 };
 
 std::vector<ArchitectureLine> architectures_of(const Cells& cells) {

@@ -156,7 +156,7 @@ struct Plan {
   std::vector<Quantity> quantities;
   std::size_t columns;  ///< panels side by side
   std::size_t models_a_page;
-  bool proportional;  ///< with a line of time in proportion to the batch
+  bool proportional;  ///< draw a line of time in proportion to the batch
 };
 
 // Where time is proportional to the batch, from the fastest cell of the smallest batch.

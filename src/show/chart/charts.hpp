@@ -17,7 +17,7 @@ namespace assay::chart {
 /// is not ranked in the same cell; if nothing is ranked, those of the cell that most targets have the value of. Only if
 /// there is nothing else, those of simulated and software devices.
 struct Typical {
-  std::vector<const Record*> time, memory;  ///< of pictures of times, and of memory
+  std::vector<const Record*> time, memory;  ///< rows for pictures of times, and for pictures of memory
   bool ranked = false;                      ///< whether representatives() has any
 };
 
@@ -26,11 +26,11 @@ struct Typical {
 struct Cells {
   std::vector<Record> rows;
   std::vector<std::string> models;
-  std::map<std::string, Typical> typical;   ///< by model; points into `rows`
-  std::string machine;                      ///< as answers name it; its host if there is one machine only
-  std::string hardware_id;                  ///< of the machine
-  std::vector<std::string> notes;           ///< what was left out
-  std::vector<std::string> other_machines;  ///< of these, those of machines
+  std::map<std::string, Typical> typical;   ///< the key is the model; points into `rows`
+  std::string machine;                      ///< the machine's name in answers; its host if there is only one
+  std::string hardware_id;                  ///< id of the machine
+  std::vector<std::string> notes;           ///< messages about cells that were left out
+  std::vector<std::string> other_machines;  ///< those of `notes` that are about other machines
 };
 
 /// An input, and what most charts compute of it.

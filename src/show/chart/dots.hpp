@@ -14,7 +14,7 @@ namespace assay::chart {
 /// A row of a dot plot: a name, and a value of each target.
 struct DotLine {
   std::string facet, name;
-  std::vector<Row> dots;  ///< without panel and group
+  std::vector<Row> dots;  ///< their panel and group are not set
   double best = 0;        ///< the least value; lines are sorted by it
 };
 
@@ -22,8 +22,8 @@ struct DotLine {
 struct DotAxis {
   std::string name = "ms, lower is better";
   std::vector<double> include{};                  ///< values that it shows in any case
-  bool rule = false;                              ///< with a line at the first of these
-  std::string_view hollow = kHollowOfOneProcess;  ///< what that means in this chart
+  bool rule = false;                              ///< draw a line at the first of these values
+  std::string_view hollow = kHollowOfOneProcess;  ///< the meaning of hollow points in this chart
 };
 
 /// Facets one below the other, each with its lines, in pages. Facets and lines are in the order of their least value.

@@ -11,7 +11,7 @@ namespace {
 
 struct Advance {
   std::uint32_t code;
-  std::uint16_t regular, bold;  ///< in 1/2048 em
+  std::uint16_t regular, bold;  ///< widths in 1/2048 em
 };
 constexpr Advance kAdvances[] = {
 #include "show/chart/font_widths.inc"

@@ -68,9 +68,9 @@ class PanelGrid {
   PanelGrid(std::size_t columns, double width, double pitch);
 
   [[nodiscard]] double column() const { return column_; }  ///< the width of one place
-  [[nodiscard]] double left(std::size_t panel) const;      ///< of its place
+  [[nodiscard]] double left(std::size_t panel) const;      ///< The left edge of its place.
   [[nodiscard]] double top(std::size_t panel) const;
-  [[nodiscard]] double height(std::size_t panels) const;  ///< of all lines that so many need
+  [[nodiscard]] double height(std::size_t panels) const;  ///< The height of all lines that so many panels need.
 
  private:
   std::size_t columns_;
@@ -122,7 +122,7 @@ class Picture {
 [[nodiscard]] Mark mark_of(const Record& row);
 /// Whether its times are shown: it ran, and its numbers are not wrong.
 [[nodiscard]] bool shows_values(const Record& row);
-[[nodiscard]] bool is_simulated(const Record& row);  ///< or of a software device
+[[nodiscard]] bool is_simulated(const Record& row);  ///< True also for a software device.
 /// Whether its value is shown, but not ranked: it is too disturbed or uncertain, was cut short, or is not verified.
 /// Simulated and software devices have a mark of their own.
 [[nodiscard]] bool is_unranked(const Record& row);

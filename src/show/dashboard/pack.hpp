@@ -33,8 +33,8 @@ struct Analysis;
 namespace dashboard {
 
 struct PackOptions {
-  std::size_t most_bytes = 3'000'000;  ///< of the whole page; a page of `assay serve` has no limit (0)
-  std::size_t fixed_bytes = 0;         ///< what script, style and text of the page need
+  std::size_t most_bytes = 3'000'000;  ///< size limit of the whole page; 0: no limit, for a page of `assay serve`
+  std::size_t fixed_bytes = 0;         ///< size of the page's script, style and text
 };
 
 struct Packed {
@@ -47,9 +47,9 @@ struct Packed {
 struct Detail {
   std::size_t quantiles = 64, bins = 100;  ///< the most of each launch; 0: no shapes
   bool shapes_of_ranked_only = false;
-  std::size_t history_points = SIZE_MAX;  ///< of each series, the newest
+  std::size_t history_points = SIZE_MAX;  ///< number of points of each series, the newest
   std::size_t cells = SIZE_MAX;           ///< the newest
-  bool charts = true;                     ///< but for those of cells and series, which are few
+  bool charts = true;                     ///< false: no charts, except those of cells and series, which are few
 };
 /// "full", or what is left out in words.
 [[nodiscard]] std::string detail_words(const Detail& detail);

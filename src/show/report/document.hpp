@@ -32,8 +32,8 @@ struct Document {
   std::string title;   ///< "Optimal hardware for latency"
   std::string answer;  ///< the first paragraph: the answer in a sentence or two
   std::vector<Section> sections;
-  Json data = Json::object();  ///< what JSON has beside the tables
-  Table for_files{};           ///< what CSV has, unless it has no column
+  Json data = Json::object();  ///< additional data of the JSON, beside the tables
+  Table for_files{};           ///< the table of the CSV, unless it has no column
 };
 
 /// A picture for a report: SVG text in both themes. `name` is that of Section::charts; pages of one chart have the

@@ -43,7 +43,7 @@ inline constexpr const char* kOneProcessNote = "one process: the difference betw
 
 /// What a reader must know about a row's time.
 struct Mark {
-  char letter;  ///< for tables on a terminal
+  char letter;  ///< short form for tables on a terminal
   const char *word, *meaning;
   friend bool operator==(const Mark& a, const Mark& b) { return a.letter == b.letter; }
 };

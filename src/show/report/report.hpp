@@ -27,9 +27,10 @@ struct ReportInput {
   std::string resume_command{};  ///< runs the cells that are missing; empty: there is none
   std::set<std::string> kept{};  ///< attempt_ids of the rows that --resume took over from before
   ReportedFiles files{};
-  std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
+  /// Engines of the registry, so that external engines have their traits.
+  std::vector<EngineEntry> engines = own_engines();
   std::set<std::string> partly{};  ///< attempt_ids of rows that lack launches because the run was interrupted
-  TimeSpent spent{};               ///< what the run's time was spent on; zeros: not known
+  TimeSpent spent{};               ///< time that the run spent on each activity; zeros: not known
 };
 
 /// "interrupted: 20 of 30 cells complete, 4 partly measured, 6 not begun"; nullopt for a run that was not interrupted.

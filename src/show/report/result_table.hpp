@@ -14,7 +14,7 @@ namespace assay {
 /// A table with a line for each row of a run. The first column is the model.
 struct ResultTable {
   std::vector<std::string> head;
-  std::vector<std::vector<std::string>> cells;  ///< by line, then column
+  std::vector<std::vector<std::string>> cells;  ///< one list of cells for each line, in the order of the columns
   std::size_t first_number = 0;                 ///< this column and those after it are right-aligned
   std::vector<std::string> optional;            ///< columns that a narrow terminal may lack, the least important first
 

@@ -45,7 +45,8 @@ class Watch {
   std::filesystem::path snapshot_, database_, progress_;
   const Content& content_;
   std::chrono::milliseconds pause_;
-  std::string identity_, failed_;  ///< of the snapshots that the document is of, and that could not be read last
+  /// Identity of the document's snapshot, and of the snapshot that could not be read last.
+  std::string identity_, failed_;
   std::chrono::steady_clock::time_point retry_at_{};  ///< the three are used by look() only
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -70,7 +70,7 @@ struct Layer {
   std::int64_t steps = 0, batch = 0, input = 0, hidden = 0, gates = 1, directions = 1;
   bool by_batch = false, linear_before_reset = false, couples_forget = false;
   double clip = 0;     ///< 0: none
-  Integers lengths{};  ///< of the sequences
+  Integers lengths{};  ///< length of each sequence
 };
 
 /// What one direction works with. Spans are its own parts of the operands; `peepholes` may be empty.

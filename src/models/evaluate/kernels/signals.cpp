@@ -63,7 +63,7 @@ class Fourier {
 
 /// What a node asks of its transform, along one axis of [outer, extent, inner, 1 or 2].
 struct Spectrum {
-  std::int64_t length = 0;  ///< of the transform
+  std::int64_t length = 0;  ///< number of elements of the transform
   bool inverse = false, one_sided = false;
 
   [[nodiscard]] bool gives_reals() const { return inverse && one_sided; }

@@ -15,9 +15,9 @@ namespace {
 struct Pooled {
   Hlo x;
   bool last = false;
-  graph::Window given;  ///< as the node has it
+  graph::Window given;  ///< the node's own window
   HloWindow spatial;    ///< padded as far as the last window reaches
-  HloWindow all;        ///< over all axes of x
+  HloWindow all;        ///< `spatial`, extended to all axes of x
 };
 
 Result<Pooled> pooling_of(HloWriter& writer, const graph::Node& node) {

@@ -233,9 +233,9 @@ class HloWriter {
   std::size_t count_ = 0;
   std::map<std::string, Held, std::less<>> values_;
   std::map<std::string_view, const graph::Node*> producers_;
-  std::map<std::string, Hlo, std::less<>> constants_;  ///< by their text
-  std::map<std::string, Hlo, std::less<>> permuted_;   ///< by name and permutation
-  std::optional<std::string> misfit_;                  ///< the first
+  std::map<std::string, Hlo, std::less<>> constants_;  ///< constants that are already written, by their text
+  std::map<std::string, Hlo, std::less<>> permuted_;   ///< permuted weights, by name and permutation
+  std::optional<std::string> misfit_;                  ///< the first problem that misfit() reported
 };
 
 /// "tensor<2x3xf32>"; nullopt: StableHLO has no such elements.

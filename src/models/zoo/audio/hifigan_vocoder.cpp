@@ -15,7 +15,7 @@ constexpr std::int64_t kMostDilations = 64;
 struct HifiganSizes {
   std::int64_t bands, channels;
   Integers rates, rate_kernels, kernels;
-  std::vector<Integers> dilations;  ///< of each stack
+  std::vector<Integers> dilations;  ///< one list for each stack
   float slope;
 };
 

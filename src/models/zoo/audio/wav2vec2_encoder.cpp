@@ -138,7 +138,7 @@ Result<Value> upsample(BuildContext& context, const Module& encoder, const Value
 struct EncodedSound {
   Value hidden, features;
   std::optional<Value> steps;       ///< bool [B, T]: frames that the mask leaves
-  std::vector<Value> layer_inputs;  ///< of every layer
+  std::vector<Value> layer_inputs;  ///< input of each layer
 };
 
 Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, const Wav2Vec2Sizes& sizes) {

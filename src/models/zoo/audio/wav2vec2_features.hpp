@@ -19,7 +19,7 @@ struct Wav2Vec2Sizes {
   std::int64_t hidden, inner, layers;
   Heads heads;
   float epsilon;
-  Integers widths, kernels, strides;  ///< of the feature extractor's convolutions
+  Integers widths, kernels, strides;  ///< sizes of the feature extractor's convolutions
   bool stable;                        ///< true: norms are before attention and MLP; false: behind them
   std::string feature_activation, activation;
 };
@@ -40,7 +40,7 @@ struct Wav2Vec2Sizes {
 
 struct ProjectedFeatures {
   Value hidden;    ///< [B, frames, hidden]
-  Value features;  ///< before the projection, [B, frames, channels]
+  Value features;  ///< features before the projection, [B, frames, channels]
 };
 /// Projects the features to the width of the layers.
 [[nodiscard]] Result<ProjectedFeatures> project_sound_features(BuildContext& context, const Module& base,

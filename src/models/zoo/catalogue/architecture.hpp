@@ -26,7 +26,7 @@ struct Architecture {
   std::string default_class;
   Named<ClassSpec> classes;                     ///< empty: it is only a part of other architectures
   std::vector<std::string> other_classes;       ///< those that are not built
-  std::vector<std::string> other_head_tensors;  ///< how the names of their heads' tensors begin
+  std::vector<std::string> other_head_tensors;  ///< beginnings of the names of the head tensors of `other_classes`
   Field<std::vector<std::string>> inputs;
   std::vector<std::string> constants;  ///< inputs whose values decide the graph's shapes
   Named<KeyRule> keys;
@@ -36,7 +36,7 @@ struct Architecture {
   std::vector<std::string> non_parameters;  ///< endings of the names of tensors that are not parameters
   std::vector<std::pair<std::string, std::string>> renames;  ///< older part of a tensor's name, newer one
   Field<std::string> layout;                                 ///< an entry of zoo/layouts.json
-  LayerNames laid_out;                                       ///< that entry
+  LayerNames laid_out;                                       ///< the entry that `layout` names
   Field<std::int64_t> image_size{0};                         ///< height and width, if the configuration has none
   VisionSpec vision;
   TextTowerSpec text;

@@ -53,7 +53,7 @@ class ArchitectureFiles {
 
   const Documents* documents_;
   std::vector<Statement*>* statements_;
-  std::map<std::string, KeyRule> rules_;  ///< of keys.json
+  std::map<std::string, KeyRule> rules_;  ///< rules of keys.json
   std::map<std::string, LayerNames> layouts_;
   std::string prefix_;  ///< "class_prefix" of the architecture that is being read
 };

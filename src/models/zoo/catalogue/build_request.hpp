@@ -32,10 +32,11 @@ enum class Part {
 /// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
 /// recurrence's state.
 struct StateTensor {
-  std::string input;   ///< of the decode graph: "past_key_values.0.key"
-  std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
+  std::string input;  ///< input of the decode graph: "past_key_values.0.key"
+  /// The output of prefill and decode: "present.0.key"; "" if decode does not change the state.
+  std::string output;
   DType dtype = DType::kFloat32;
-  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" if the length stays
+  Extents extents;  ///< extents of the input: {"batch", 4, "past", 64}; "cache" if the length stays
 };
 
 /// How the class of a configuration gives one token after another.
@@ -57,7 +58,7 @@ struct BuildRequest {
   /// The inputs the graph shall have; none: the architecture's usual ones. Image sides are taken from here, batch and
   /// sequence stay dynamic. `zoo check` passes the golden's.
   std::map<std::string, Shape> input_shapes{};
-  std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
+  std::map<std::string, DType> input_dtypes{};  ///< types that are not the usual one (a bool mask), by input
   std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
   std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
   std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
@@ -66,11 +67,11 @@ struct BuildRequest {
   bool weights_left_out =
       false;  ///< the file has the graph and small tables, no weights: for callers that need no more
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
-  std::optional<DType>
-      weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
+  /// Rounds the weights to this type, but keeps them in float32: a graph in this precision is compared with the result.
+  std::optional<DType> weights_rounded_to{};
   /// Other kinds are for decode graphs, and unsupported if the architecture's attention cannot use them.
   KvCache kv_cache = KvCache::kGrowing;
-  std::string weights_hash{};  ///< of `weights`, if it is known: they are then not read for it
+  std::string weights_hash{};  ///< hash of `weights`, if it is known: they are then not read to compute it
   Cancelled cancelled{};       ///< checked while weights are read and written
 };
 

@@ -11,7 +11,7 @@ namespace assay::zoo {
 
 /// A published checkpoint whose configuration the zoo has: "prajjwal1/bert-tiny", "bert-base-uncased", "resnet50", …
 struct KnownModel {
-  std::string id;        ///< as users type it
+  std::string id;        ///< name that users type
   std::string model_id;  ///< canonical Hugging Face id
   std::string architecture;
   std::string model_class;  ///< the class to build
@@ -37,7 +37,7 @@ struct PlannedModel {
 /// One model of a set of the guides: "key" (thirteen) or "small" (five).
 struct SetEntry {
   std::string name;      ///< "bert", as shown and as --specific-models selects
-  std::string model_id;  ///< what find_known or find_planned takes
+  std::string model_id;  ///< argument for find_known or find_planned
   std::string architecture, category, family;
   bool built = false;  ///< otherwise `skipped: not_built`
 };

@@ -11,7 +11,7 @@ namespace assay::zoo {
 /// What the files of a skeleton's architectures may state.
 struct SkeletonSpec {
   const char* name;
-  Words heads;            ///< of its classes
+  Words heads;            ///< heads that its classes can have
   Variations variations;  ///< the type that its builder reads
 };
 /// One for each builder of models/zoo/skeletons.cpp.

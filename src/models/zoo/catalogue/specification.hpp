@@ -16,7 +16,7 @@ namespace assay::zoo {
 /// A class of the architecture: what it adds to the base model.
 struct ClassSpec {
   Field<std::string> head{"none"};                 ///< "none": the base model; its parameters stand at the root
-  Field<std::vector<std::string>> head_tensors{};  ///< where the head's parameters begin: "classifier."
+  Field<std::vector<std::string>> head_tensors{};  ///< beginnings of the names of the head's parameters: "classifier."
   Field<std::vector<std::string>> inputs{};        ///< other usual inputs than the architecture's
   Field<std::string> category{}, family{};         ///< others than the architecture's
   Field<std::string> base{}, projection{};         ///< DPR: modules of this class
@@ -40,7 +40,7 @@ struct KeyRule {
   std::string type;          ///< integer, number, flag, text, pair, integers, token, json
   bool optional = false;     ///< may be null, or absent without a default
   Json standard;             ///< "default"
-  Json min, max;             ///< of numbers, and of each number of a pair or a list
+  Json min, max;             ///< limits of a number, or of each number of a pair or a list
   Json usual_max;            ///< "max" in keys.json: an integer between `max` and this is valid, but not built
   std::int64_t length = 0;   ///< most entries of "integers"
   std::vector<Json> values;  ///< the only ones that are built; empty: all of the type

@@ -175,7 +175,7 @@ struct NextSentenceHead {
 };
 
 struct TextVariations {
-  Field<std::map<std::string, std::string>> keys{};  ///< what the configuration calls a key of BERT's
+  Field<std::map<std::string, std::string>> keys{};  ///< BERT's name of a key → its name in the configuration
   TextEmbeddings embeddings{};
   TextLayer layer{};
   TextPooler pooler{};
@@ -184,7 +184,7 @@ struct TextVariations {
   SequenceHead sequence_classification{};
   OutputHead token_classification{}, question_answering{};
   DenseHead discriminator{};
-  Field<float> epsilon{0.0F};  ///< of the norms, if the configuration has no layer_norm_eps
+  Field<float> epsilon{0.0F};  ///< epsilon of the norms, if the configuration has no layer_norm_eps
 
   template <class Visit>
   static void fields(Visit&& visit) {

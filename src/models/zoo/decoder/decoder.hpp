@@ -38,10 +38,10 @@ enum class QkvLayout {
 
 enum class QueryKeyNorm {
   kNone,
-  kHead,           ///< over each head, one weight [head_width]
+  kHead,           ///< each head is normalised, all with one weight [head_width]
   kHeadAfterRope,  ///< the same, after the rotation
-  kFull,           ///< over all heads together, weight [heads · head_width]
-  kPerHead,        ///< over each head, weight [heads, head_width]
+  kFull,           ///< all heads are normalised together, weight [heads · head_width]
+  kPerHead,        ///< each head is normalised, weight [heads, head_width]
 };
 
 /// Scores that fall with the distance instead of positions (arXiv:2108.12409).
@@ -57,7 +57,7 @@ struct LayerKind {
   /// Causal: how many tokens a token sees, itself included. Not causal: how far it sees to the left and to the right.
   std::optional<std::int64_t> window{};
   std::string rope{};  ///< key of DecoderSpec::ropes; "": not rotated
-  float scale = 1.0F;  ///< of the scores
+  float scale = 1.0F;  ///< scores are multiplied by it
 };
 
 struct DecoderSpec {
@@ -65,7 +65,7 @@ struct DecoderSpec {
   std::int64_t vocabulary = 0, hidden = 0, intermediate = 0, embedding_width = 0;
   std::int64_t heads = 0, key_value_heads = 0, head_width = 0;
   std::int64_t learned_positions = 0;         ///< rows of the position table; 0: none
-  std::int64_t position_offset = 0;           ///< of its first row in use
+  std::int64_t position_offset = 0;           ///< index of the table's first row in use
   std::optional<std::int64_t> zero_position;  ///< a computed row that is zero: the padding token's
   std::vector<LayerKind> layers;
   std::map<std::string, RopeSpec> ropes;
@@ -91,7 +91,7 @@ struct DecoderSpec {
   float embedding_scale = 1.0F, residual_scale = 1.0F, logits_scale = 1.0F;
   std::optional<float> attention_soft_cap, logits_soft_cap, clip_qkv;
 
-  DecoderNames names;  ///< of modules; "": the architecture has none
+  DecoderNames names;  ///< names of the modules; "": the architecture has none
 };
 
 /// From an architecture of the skeleton "decoder" and a configuration of it. Errors: unsupported, invalid_argument.

@@ -41,7 +41,7 @@ struct NativeAttention {
   std::int64_t heads = 0, key_value_heads = 0;
   float scale = 1.0F;
   std::optional<float> soft_cap{};
-  std::optional<std::int64_t> window{};  ///< as in causal_mask()
+  std::optional<std::int64_t> window{};  ///< the same as in causal_mask()
   std::optional<RotaryTable> rotary{};   ///< rotates query and key; nullopt: they are rotated before, or never
 };
 struct NativeResult {

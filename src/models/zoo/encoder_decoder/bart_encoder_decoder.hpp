@@ -18,9 +18,9 @@ struct BartSizes {
   std::int64_t model = 0;
   Stack encoder, decoder;
   std::string activation;
-  float scale = 1.0F;  ///< of token embeddings
+  float scale = 1.0F;  ///< token embeddings are multiplied by it
   bool pre_norm = false;
-  bool bias = true, key_bias = true;  ///< of linear layers; of k_proj
+  bool bias = true, key_bias = true;  ///< bias: linear layers have one; key_bias: k_proj has one
   std::int64_t padding = -1;          ///< the padding token
 };
 
@@ -33,8 +33,8 @@ struct BartSizes {
 struct BartEncoded {
   std::optional<Value> hidden;  ///< nullopt in a decode, whose states have what is made of it
   std::optional<Value> mask;    ///< [B, 1, 1, S]
-  std::int64_t width = 0;       ///< of `hidden`
-  std::optional<Value> ids;     ///< of an encoder of tokens
+  std::int64_t width = 0;       ///< width of `hidden`
+  std::optional<Value> ids;     ///< token ids, if the encoder reads tokens
 };
 
 /// Encoders by variation "encoder": tokens; mel frames through two convolutions (whisper); filter banks through strided

@@ -56,8 +56,8 @@ struct KeyValue {
 struct Attention {
   Heads heads{};
   std::int64_t key_value_heads = 0;  ///< divides `heads`: each serves as many queries in a row; 0: one for each query
-  float scale = 1.0F;                ///< scores are multiplied by it,
-  float divisor = 1.0F;              ///< or divided by this: runtimes know encoders by a division
+  float scale = 1.0F;                ///< scores are multiplied by it
+  float divisor = 1.0F;              ///< scores are divided by it: runtimes recognise encoders by a division
   std::optional<float> soft_cap{};   ///< scores become cap · tanh(scores / cap), before the biases
   std::vector<Value> biases{};       ///< added to the scaled scores in this order; broadcast to [B, heads, S, T]
 };

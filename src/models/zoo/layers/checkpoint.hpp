@@ -28,7 +28,7 @@ class Checkpoint {
 
   /// nullptr: there is no tensor of that name. Lifetime: that of the checkpoint.
   [[nodiscard]] const TensorView* find(const std::string& parameter) const;
-  [[nodiscard]] std::vector<std::string> names() const;  ///< as in the files, sorted
+  [[nodiscard]] std::vector<std::string> names() const;  ///< names in the files, sorted
   /// The name without the base model's prefix and with older names replaced. It is equal for all names of one
   /// parameter.
   [[nodiscard]] std::string canonical(const std::string& name) const;
@@ -39,7 +39,7 @@ class Checkpoint {
   std::vector<std::filesystem::path> paths_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, std::string> canonical_to_name_;
-  std::map<std::string, TensorView> tensors_;  ///< by canonical name
+  std::map<std::string, TensorView> tensors_;  ///< tensors by canonical name
   std::string prefix_;
   std::vector<std::pair<std::string, std::string>> renames_;
 };

@@ -14,11 +14,11 @@ Value distance_index(const Module& at, const Value& queries, const Value& keys, 
 /// Buckets of distances between positions (Raffel et al. 2019, arXiv:1910.10683): small ones exactly, larger ones by
 /// their logarithm.
 struct DistanceBuckets {
-  std::int64_t count = 0;        ///< of both directions together
+  std::int64_t count = 0;        ///< number of buckets, both directions together
   std::int64_t farthest = 0;     ///< every distance from here on is in the last bucket
   bool both_directions = false;  ///< otherwise later positions share the bucket of distance 0
   bool rounds_sum = false;       ///< wavlm adds the first bucket's number before it cuts off the fraction
-  std::int64_t rows = 0;         ///< of the table, if it has more than `count`
+  std::int64_t rows = 0;         ///< number of rows of the table, if it has more than `count`
 };
 
 /// The bucket of a distance, key position minus query position. float32 as transformers computes it: a bucket's edge is

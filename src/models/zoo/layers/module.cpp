@@ -9,7 +9,7 @@ namespace assay::zoo {
 namespace {
 
 constexpr std::uint64_t kPieceElements = 1 << 16;
-constexpr std::uint64_t kBandElements = 1 << 22;  ///< of a weight that is transposed, at a time
+constexpr std::uint64_t kBandElements = 1 << 22;  ///< approximate number of elements that are transposed at a time
 
 ByteSource in_order(FloatReader read, std::uint64_t elements) {
   return [read = std::move(read), elements](const ByteSink& sink) -> Status {

@@ -39,7 +39,7 @@ class Module {
   [[nodiscard]] Value transposed_parameter(std::string_view name, std::int64_t out, std::int64_t in) const;
   /// The weights of several projections beside each other, stored as [in, all of their outputs].
   struct Projection {
-    std::string name;  ///< of a child of this place: "q_proj"
+    std::string name;  ///< name of a child of this place: "q_proj"
     std::int64_t out = 0;
   };
   [[nodiscard]] Value joined_weights(const std::vector<Projection>& projections, std::int64_t in) const;

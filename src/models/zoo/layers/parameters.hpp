@@ -23,7 +23,7 @@ enum class Role {
   kWeight,    ///< N(0, 1 / fan_in); fan_in is the product of all extents but the first
   kTable,     ///< an embedding, N(0, 1 / width)
   kBias,      ///< N(0, 0.05²): enough that a bias left out is seen
-  kScale,     ///< of a norm: N(1, 0.1²)
+  kScale,     ///< the scale of a norm: N(1, 0.1²)
   kMean,      ///< a running mean, a buffer: N(0, 0.1²)
   kVariance,  ///< a running variance, a buffer: N(1, 0.1²), bounded away from 0
 };

@@ -50,12 +50,12 @@ Value positions_after_padding(const Module& at, const Value& ids, std::int64_t p
 
 /// Rotary embedding (Su et al. 2021, arXiv:2104.09864) with the scalings of transformers' modeling_rope_utils.py.
 struct RopeSpec {
-  std::int64_t width = 0;          ///< of the rotated part of a head: even
+  std::int64_t width = 0;          ///< width of the rotated part of a head: even
   std::vector<float> frequencies;  ///< [width / 2]
-  float attention_factor = 1.0F;   ///< of cosine and sine
+  float attention_factor = 1.0F;   ///< cosine and sine are multiplied by it
   bool interleaved = false;        ///< pairs (0, 1), (2, 3), … instead of (0, width / 2), …
 
-  std::vector<float> long_frequencies;  ///< of longrope, beyond `original_positions`; else empty
+  std::vector<float> long_frequencies;  ///< longrope's frequencies beyond `original_positions`; else empty
   std::int64_t original_positions = 0;
   /// Of "dynamic": beyond `positions` the base grows with the length.
   struct Dynamic {
@@ -63,21 +63,21 @@ struct RopeSpec {
     std::int64_t positions;
   };
   std::optional<Dynamic> dynamic;
-  std::int64_t max_positions = 0;  ///< that the configuration promises; 0: it does not say
+  std::int64_t max_positions = 0;  ///< highest number of positions, stated by the configuration; 0: not stated
 };
 
 struct RopeSource {
   Json parameters;             ///< rope_parameters or the older rope_scaling; null: neither
-  std::string key;             ///< how messages call it: "rope_parameters"
-  double theta = 10000.0;      ///< if the parameters state none
+  std::string key;             ///< name of `parameters` in messages: "rope_parameters"
+  double theta = 10000.0;      ///< rope_theta, if the parameters state none
   double partial = 1.0;        ///< the same for partial_rotary_factor
   bool takes_partial = false;  ///< whether the class reads partial_rotary_factor at all
   std::int64_t head_width = 0;
   std::int64_t max_positions = 0;
-  std::optional<std::int64_t> original_positions;  ///< of the configuration itself
+  std::optional<std::int64_t> original_positions;  ///< original_max_position_embeddings of the configuration itself
   std::map<std::string, std::string> types{};      ///< names that the class takes for other types
   bool takes_alpha = false;                        ///< "dynamic" with "alpha": a larger base, the same for all lengths
-  std::set<std::string> other_keys{};              ///< of the parameters, read by the architecture itself
+  std::set<std::string> other_keys{};              ///< keys of the parameters that the architecture itself reads
 };
 /// Errors: unsupported (a type, or a key of the parameters, that is not built), invalid_argument (a missing or
 /// senseless value).

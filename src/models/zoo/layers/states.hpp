@@ -63,7 +63,7 @@ class States {
 /// The cache of one self-attention: "past_key_values.LAYER.key" → "present.LAYER.key" and the same for the value,
 /// each [B, heads, past, width].
 struct AttentionCache {
-  std::optional<Value> key, value;  ///< before the run; of decode
+  std::optional<Value> key, value;  ///< the cache before the run; only in a decode
   std::string key_output, value_output;
 };
 /// `middle`: "" or ".decoder", ".encoder" of encoder-decoders. `tokens`: the symbol or extent of the axis of tokens.

@@ -14,9 +14,9 @@ namespace {
 
 struct ConvBertSizes {
   Heads heads;
-  std::int64_t inner = 0;  ///< of all heads
+  std::int64_t inner = 0;  ///< width of all heads together
   std::int64_t kernel = 1;
-  std::int64_t groups = 1;  ///< of the MLP's matrices
+  std::int64_t groups = 1;  ///< number of groups of the MLP's matrices
 };
 
 Result<ConvBertSizes> read_convbert_sizes(const TextEncoder& encoder) {

@@ -33,7 +33,7 @@ struct DebertaShared {
   const TextEncoder& encoder;
   Relative relative;
   std::optional<Value> table;    ///< [2 span, hidden]
-  std::optional<Value> index;    ///< into it, by query and key: int64 [S, S]
+  std::optional<Value> index;    ///< row of `table` for each query and key: int64 [S, S]
   std::optional<Value> allowed;  ///< bool [B, 1, S, S]
 };
 

@@ -45,7 +45,7 @@ Result<Value> box_sum(const TextEncoder& encoder, const Module& at, const Value&
 /// RoCBERT's tables of how a character looks and sounds.
 struct Glyphs {
   std::vector<Value> rows;  ///< [B, S, width] each
-  std::int64_t width = 0;   ///< of all
+  std::int64_t width = 0;   ///< sum of the widths of `rows`
 };
 
 // `always`: a table whose input is not there counts as zeros.

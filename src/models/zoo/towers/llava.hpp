@@ -21,7 +21,7 @@ void leave_images(BuildContext& context, const Module& base);
 
 /// How llava_next cuts an image: the whole image, resized to the tower's size, and a grid of tiles.
 struct ImageTiles {
-  std::int64_t rows = 0, columns = 0;  ///< of the grid
+  std::int64_t rows = 0, columns = 0;  ///< size of the grid
   [[nodiscard]] std::int64_t count() const { return rows * columns + 1; }
 };
 /// In pixels.

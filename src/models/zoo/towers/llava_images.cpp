@@ -13,8 +13,8 @@
 namespace assay::zoo {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1 << 20;  ///< along an edge
-constexpr std::int64_t kMostTokens = 1 << 20;  ///< of an image
+constexpr std::int64_t kMostPixels = 1 << 20;  ///< limit of an image's height and width
+constexpr std::int64_t kMostTokens = 1 << 20;  ///< limit of the number of tokens of an image
 
 // How many layers each of the wanted states has behind it: "vision_feature_layer", a number or a list of them, counted
 // from the input's embeddings, negative ones from the end.

@@ -15,7 +15,7 @@ namespace assay::zoo {
 struct Tower {
   Value hidden;                 ///< [B, tokens, hidden], as the tower's model returns it
   std::int64_t tokens = 0;      ///< 0: dynamic
-  std::int64_t width = 0;       ///< of hidden
+  std::int64_t width = 0;       ///< width of `hidden`
   std::optional<Value> pooled;  ///< [B, pooled_width]
   std::int64_t pooled_width = 0;
 };

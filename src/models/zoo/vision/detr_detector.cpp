@@ -19,11 +19,11 @@ namespace assay::zoo {
 namespace {
 
 constexpr float kDetrEpsilon = 1e-5F;
-constexpr std::int64_t kLearnedRows = 50;  ///< of the learned position tables
+constexpr std::int64_t kLearnedRows = 50;  ///< number of rows of each learned position table
 
 struct DetrSizes {
   std::int64_t hidden = 0, queries = 0;
-  bool norm_first = false;  ///< before attention and MLP, not after the sums
+  bool norm_first = false;  ///< norms are before attention and MLP, not after the sums
   std::string act;
 };
 
@@ -151,10 +151,10 @@ Result<Value> learned_positions(const Module& at, const Image& image, std::int64
 }
 
 struct DetrAttended {
-  const Value& input;     ///< values, and what queries and keys are made of
-  const Value& memory;    ///< where keys and values come from
+  const Value& input;     ///< queries are made of it
+  const Value& memory;    ///< keys and values are made of it
   const Value& query_at;  ///< positions added to the queries' side
-  const Value& key_at;    ///< and to the keys'
+  const Value& key_at;    ///< positions added to the keys' side
 };
 
 Value attention(const Module& at, const DetrAttended& who, std::int64_t hidden, Heads heads,

@@ -12,7 +12,7 @@ namespace assay::zoo {
 namespace {
 
 struct Plan {
-  std::vector<std::int64_t> depths, widths;  ///< of the four stages; widths before a bottleneck's expansion
+  std::vector<std::int64_t> depths, widths;  ///< one for each of four stages; widths: before a bottleneck's expansion
   std::int64_t stem = 64;
   bool bottleneck = true;
 };

@@ -23,9 +23,9 @@ struct VisionStyle {
   std::string layers;            ///< "encoder.layer", before ".0"
   std::string final_norm;        ///< "" : none
   bool extra_positions = true;   ///< whether the extra tokens have positions too
-  std::string interpolation{};   ///< of positions for other images: "bicubic", "bicubic_antialias"; "" : none
+  std::string interpolation{};   ///< method to fit positions to other images: "bicubic", "bicubic_antialias"; "" : none
   bool interpolates = false;     ///< whether this image needs it
-  std::int64_t stored_rows = 0;  ///< of the square that positions are stored for, if they are interpolated
+  std::int64_t stored_rows = 0;  ///< rows of the square of stored positions, if they are interpolated
   bool flat = false;             ///< tokens and positions are stored as [hidden] and [n, hidden], without the leading 1
 };
 [[nodiscard]] VisionStyle vision_style(const Architecture& architecture);
