@@ -259,7 +259,7 @@ TEST_F(StoreTest, TheLatestVerdictIsTheNewestThatJudged) {
   Record with_older_verdict = judged;
   with_older_verdict.attempt_id = with_older_verdict.run_id = "with_older_verdict";
   with_older_verdict.timestamp = "2027-01-02T00:00:00.000000Z";
-  with_older_verdict.message = "verdict of " + judged.timestamp;
+  with_older_verdict.verdict_source = judged.attempt_id;
   for (const Record& record : {judged, unjudged, with_older_verdict}) testing::write_fake_bundle(spool_, record, {});
   Store store = open();
   ASSERT_TRUE(store.ingest(spool_));
