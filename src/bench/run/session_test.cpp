@@ -497,12 +497,13 @@ TEST_F(SessionTest, AVerdictIsThatOfTheRowThatWasVerifiedHoweverOftenItIsUsed) {
   auto session = run_session(asked);
   ASSERT_TRUE(session) << to_string(session.error());
   ASSERT_THAT(save_session(asked, *session), IsEmpty());
-  const std::string verified = session->rows.at(0).timestamp;
+  const std::string verified = session->rows.at(0).timestamp, attempt = session->rows.at(0).attempt_id;
   asked.settings.verify = false;
   for (int i = 0; i < 2; ++i) {
     session = run_session(asked);
     ASSERT_TRUE(session) << to_string(session.error());
     EXPECT_EQ(session->rows.at(0).message, "verdict of " + verified);
+    EXPECT_EQ(session->rows.at(0).verdict_source, attempt) << "not that of a row that has another's verdict";
     ASSERT_THAT(save_session(asked, *session), IsEmpty());
   }
 }
