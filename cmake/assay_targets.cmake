@@ -60,7 +60,7 @@ endfunction()
 
 # One library = one folder = assay::<name>. Warnings and sanitisers apply only here (assay_build_flags is not exported).
 # OPTIMISED: with -O2 in every build, for code that walks over every weight of a model. MEASURED: with -O2 in a release,
-# for code that runs while something is measured. The rest has -O1 there, which compiles in three quarters of the time.
+# for code that runs while something is measured. The rest has -O1 there, which compiles in about four fifths of the time.
 function(assay_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;MEASURED" "" "SOURCES;PUBLIC;PRIVATE")
   assay_batch(sources assay_${name} ${arg_SOURCES})

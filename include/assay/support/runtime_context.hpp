@@ -67,7 +67,7 @@ class RuntimeContext : public Context {
 
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<TensorShape> shapes_;
-  std::vector<std::vector<bool>> bound_;  ///< whether an input is bound, by set and input
+  std::vector<std::vector<bool>> bound_;  ///< true if the input of a set is bound
   std::vector<Alias> aliases_, shares_;
   bool ran_ = false, state_begun_ = false;
 };

@@ -75,7 +75,7 @@ struct Task {
   bool default_batch = false;  ///< the batch is a default: it may be skipped if it is slow
   MeasurePlan measure;         ///< plan of one launch
   std::int64_t launches = 1;   ///< fresh processes that measure the cell
-  /// Time limit of warm-up and sampling, all launches together; absent: there is no such limit.
+  /// Time limit of warm-up and sampling, all launches together; absent: no limit.
   std::optional<std::chrono::nanoseconds> max_time{};
   /// For the messages of its rows: what --budget changed, what a runtime does not fuse.
   std::vector<std::string> notes{};

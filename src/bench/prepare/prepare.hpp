@@ -37,7 +37,7 @@ struct PreparedModel {
   bool note_is_of_weights = false;   ///< `note` says where the weights come from
 
   ArtefactSpec artefact{};          ///< the unchanged model; empty: the engine needs no file
-  std::string format{};             ///< format of its file, a word of EngineEntry::formats; "": there is no file
+  std::string format{};             ///< format of its file, a word of EngineEntry::formats; "" without a file
   std::optional<ModelInfo> info{};  ///< nullopt for formats that only the runtime reads (.xml)
   std::filesystem::path graph{};    ///< an ONNX file with its graph, perhaps without weights; empty: there is none
   std::shared_ptr<const TemporaryDirectory> folder{};  ///< the folder of `graph`, if the zoo made it

@@ -20,7 +20,7 @@ struct Launch {
   Record row;
   Samples samples{};            ///< the steady ones
   std::string outputs{};        ///< identifies the outputs; "": there are none
-  std::filesystem::path log{};  ///< the worker's log file; empty: there is none
+  std::filesystem::path log{};  ///< the worker's log file; empty: it has no log
   bool beside_others = false;   ///< another process measured on this machine meanwhile
   bool resumed = false;         ///< an earlier invocation made the launch: --resume kept it
   std::string unsaved{};        ///< why it has no bundle, so that the database will not have it; "": it has one
@@ -28,7 +28,7 @@ struct Launch {
 
 /// How long one launch may warm up and sample, and how precise it has to be.
 struct LaunchLimits {
-  /// The launch's share of --max-time; nullopt: there is no limit.
+  /// The launch's share of --max-time; nullopt: no limit.
   std::optional<std::chrono::nanoseconds> share{};
   /// The time of all launches: one launch may use it if kRunsAtLeast runs exceed `share`.
   std::optional<std::chrono::nanoseconds> whole{};

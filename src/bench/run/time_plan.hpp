@@ -102,7 +102,7 @@ class TimePlan {
   struct Cell {
     TaskCost task;
     std::int64_t given_launches = 1;
-    std::optional<double> given_share_s{};  ///< share of --max-time for one launch; nullopt: there is no such limit
+    std::optional<double> given_share_s{};  ///< share of --max-time for one launch; nullopt: no limit
     /// The shorter share that the newest fit() gives it; nullopt: it has the whole share.
     std::optional<double> shorter_s{};
     LaunchTimes expected{};

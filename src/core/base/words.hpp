@@ -32,7 +32,7 @@ template <HasWords Enum>
   return value ? to_string(*value) : std::string_view();
 }
 
-/// The enumerator with this word; nullopt: there is none.
+/// The enumerator with this word; nullopt if no enumerator has it.
 template <HasWords Enum>
 [[nodiscard]] constexpr std::optional<Enum> from_word(std::string_view word) {
   const auto& all = WordsOf<Enum>::kAll;

@@ -2,9 +2,6 @@
 #include "core/result/status.hpp"
 
 #include <algorithm>
-#include <cstddef>
-
-#include <assay/error.hpp>
 
 namespace assay {
 ExitCode worse(ExitCode a, ExitCode b) {

@@ -32,7 +32,7 @@ struct Selection {
   std::optional<WallTime> since{}, until{};
   std::size_t most_cells = 2000;  ///< the newest ones; Dataset::left_out counts the others
   bool history = true;            ///< whether to read Dataset::history
-  bool distributions = true;      ///< whether to read Dataset::distributions
+  bool distributions = true;      ///< true: Dataset::distributions is read
 };
 
 /// One result of a series, for trends.
@@ -104,7 +104,7 @@ struct Dataset {
   /// By series, then time. If a selection names runs or an end, until the last of the cells.
   std::vector<HistoryPoint> history;
   std::vector<SampleDistribution> distributions;  ///< same order as `cells`, then by launch and kind
-  std::vector<RunFacts> runs;                     ///< those of cells and history, newest first
+  std::vector<RunFacts> runs;                     ///< runs of the cells and of the history, newest first
   std::vector<MachineFacts> machines;
   std::vector<MachinePeak> peaks;
   std::size_t left_out = 0;

@@ -91,7 +91,7 @@ class Lowering {
   enum class Kind { kActivation, kWeight, kConstant };
   struct Float {
     Kind kind = Kind::kActivation;
-    bool high = false;                       ///< whether an activation stays float32
+    bool high = false;                       ///< true: an activation stays float32
     std::string other{};                     ///< its name in the other type; "": no node needed it yet
     std::optional<onnx::NodeProto> maker{};  ///< the original node, if a node computes this constant
   };

@@ -30,7 +30,7 @@ struct Cells {
   std::string machine;                      ///< the machine's name in answers; its host if there is only one
   std::string hardware_id;                  ///< id of the machine
   std::vector<std::string> notes;           ///< messages about cells that were left out
-  std::vector<std::string> other_machines;  ///< those of `notes` that are about other machines
+  std::vector<std::string> other_machines;  ///< the `notes` about other machines
 };
 
 /// An input, and what most charts compute of it.

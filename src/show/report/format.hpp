@@ -63,10 +63,9 @@ struct Mark {
 /// "For t5 latency and items/s are of one generation of 32 tokens."; "" if no row is of a generation.
 [[nodiscard]] std::string generation_legend(std::span<const Record> rows);
 
-/// Whether the quality of a percentile says that it comes from too few samples.
-
-/// The same as a sentence: "too few samples: 10 of the 43 that it needs (15 independent ones; here about 2.83 samples
-/// count as one)". `quality`: one of a row, for which stats::has_few_samples() is true.
+/// The quality of a percentile of too few samples, as a sentence: "too few samples: 10 of the 43 that it needs (15
+/// independent ones; here about 2.83 samples count as one)". `quality`: one of a row, for which
+/// stats::has_few_samples() is true.
 [[nodiscard]] std::string few_samples_words(const std::string& quality);
 
 /// The flags of a row for people: "few samples, noisy"; "–" if it has none.
